@@ -42,6 +42,8 @@ struct info_counts {
     uint64_t zones;
     uint64_t ml;
     uint64_t ops;
+    uint64_t device; /* work of devices */
+    uint64_t driver; /* calls of their drivers */
 };
 
 /* What was sampled and how well, from the facts and samples of a trace. NAN: not known. */

@@ -29,6 +29,8 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     ifg_json_put_uint(json, "zones", counts.zones);
     ifg_json_put_uint(json, "ml", counts.ml);
     ifg_json_put_uint(json, "ops", counts.ops);
+    ifg_json_put_uint(json, "device", counts.device);
+    ifg_json_put_uint(json, "driver", counts.driver);
     ifg_json_put_uint(json, "samples", samples);
     ifg_json_put_uint(json, "messages", timeline->message_count);
     ifg_json_put_uint(json, "counters", timeline->counter_count);

@@ -62,6 +62,10 @@ struct info_counts info_count(const struct stats *stats)
             counts.ml += stats->rows[i].count;
         else if (stats->rows[i].kind == TRACE_LOCATION_OP)
             counts.ops += stats->rows[i].count;
+        else if (stats->rows[i].kind == TRACE_LOCATION_DEVICE)
+            counts.device += stats->rows[i].count;
+        else if (stats->rows[i].kind == TRACE_LOCATION_DRIVER)
+            counts.driver += stats->rows[i].count;
         else
             counts.zones += stats->rows[i].count;
     }
@@ -156,6 +160,8 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
         { "zone", "zones", ended.zones, true },
         { "ML event", "ML events", ended.ml, true },
         { "operator", "operators", ended.ops, false },
+        { "piece of device work", "pieces of device work", ended.device, false },
+        { "driver call", "driver calls", ended.driver, false },
         { "message", "messages", timeline->message_count, false },
         { "counter value", "counter values", timeline->counter_count, false },
         { "async span", "async spans", timeline->async_count, false },
@@ -515,7 +521,7 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
 {
     const struct trace_file_info *file = trace_reader_file(request->reader);
     struct info_counts counts = info_count(request->stats);
-    uint64_t zones = counts.zones + counts.ml + counts.ops;
+    uint64_t zones = counts.zones + counts.ml + counts.ops + counts.device + counts.driver;
     const char *cpu =
         trace_find_fact(trace_reader_tables(request->reader), TRACE_FACT_RECORD_CPU_SECONDS);
     const char *ran =
@@ -538,8 +544,15 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
 /* Stages are among the zones. */
 static enum trace_location_kind group_of(const struct stats_row *row)
 {
-    return row->kind == TRACE_LOCATION_ML || row->kind == TRACE_LOCATION_OP ? row->kind
-                                                                            : TRACE_LOCATION_ZONE;
+    switch (row->kind) {
+    case TRACE_LOCATION_ML:
+    case TRACE_LOCATION_OP:
+    case TRACE_LOCATION_DEVICE:
+    case TRACE_LOCATION_DRIVER:
+        return row->kind;
+    default:
+        return TRACE_LOCATION_ZONE;
+    }
 }
 
 static void write_rows(const struct info_request *request, struct ifg_bytes *out, const char *title,
@@ -626,6 +639,8 @@ void info_write_text(const struct info_request *request, struct ifg_bytes *out)
     write_file(request, out);
     write_rows(request, out, "Models", TRACE_LOCATION_ML);
     write_rows(request, out, "Operators", TRACE_LOCATION_OP);
+    write_rows(request, out, "Device work", TRACE_LOCATION_DEVICE);
+    write_rows(request, out, "Driver calls", TRACE_LOCATION_DRIVER);
     write_rows(request, out, "Zones", TRACE_LOCATION_ZONE);
     write_open(request, out);
     text_fit(out);

@@ -47,6 +47,10 @@ static const char *category_of(const struct timeline_location *location)
         return "stage";
     case TRACE_LOCATION_ASYNC:
         return "async";
+    case TRACE_LOCATION_DEVICE:
+        return "device";
+    case TRACE_LOCATION_DRIVER:
+        return "driver";
     default:
         return "zone";
     }

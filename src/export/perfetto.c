@@ -31,6 +31,10 @@ static enum category_iid category_of(const struct timeline_location *location)
         return CAT_ASYNC;
     case TRACE_LOCATION_FRAME:
         return CAT_FRAME;
+    case TRACE_LOCATION_DEVICE:
+        return CAT_DEVICE;
+    case TRACE_LOCATION_DRIVER:
+        return CAT_DRIVER;
     default:
         return CAT_ZONE;
     }

@@ -66,6 +66,8 @@ enum category_iid {
     CAT_ASYNC,
     CAT_MESSAGE,
     CAT_FRAME,
+    CAT_DEVICE,
+    CAT_DRIVER,
     CATS
 };
 enum key_iid { KEY_MODEL = 1, KEY_FUNCTION, KEY_CATEGORY, KEY_UNFINISHED, KEY_LEVEL, KEY_ID, KEYS };

@@ -14,8 +14,8 @@
 #define FLAG_CLEARED       1
 #define FLAG_NEEDS         2
 
-static const char *const category_names[CATS] = { "",      "zone",  "ml",      "op",
-                                                  "stage", "async", "message", "frame" };
+static const char *const category_names[CATS] = { "",      "zone",    "ml",    "op",     "stage",
+                                                  "async", "message", "frame", "device", "driver" };
 static const char *const key_names[KEYS] = { "",           "model", "function", "category",
                                              "unfinished", "level", "id" };
 

@@ -83,21 +83,36 @@ static void name_files(char paths[][200], size_t count)
         snprintf(paths[i], sizeof paths[i], "%s", fixture_path());
 }
 
+/* The last thread is the stream of the device, with its new number. */
+static void check_device(const struct trace_tables *tables)
+{
+    const struct trace_thread_entry *last = &tables->threads[tables->thread_count - 1];
+
+    CHECK(last->is_device);
+    CHECK_UINT(last->device.thread, tables->thread_count - 1);
+    CHECK_UINT(last->device.device, 2);
+    CHECK_UINT(last->device.stream, 7);
+    CHECK_STR(last->device.name, "Test GPU");
+    for (size_t i = 0; i + 1 < tables->thread_count; i++)
+        CHECK(!tables->threads[i].is_device);
+}
+
 static void everything_is_there(void)
 {
-    char names[4][200];
-    const char *paths[3] = { names[0], names[1], names[2] };
+    char names[5][200];
+    const char *paths[4] = { names[0], names[1], names[2], names[3] };
     struct opened part, all;
     struct opened sum = { 0 };
     struct trace_tables tables = { 0 };
 
-    name_files(names, 4);
+    name_files(names, 5);
     REQUIRE_INT(fixture_write(names[0], NULL), IFG_OK);
     REQUIRE_INT(fixture_write_inputs(names[1], NULL), IFG_OK);
     REQUIRE_INT(fixture_write_clocks(names[2], NULL), IFG_OK);
-    REQUIRE_INT(merge(paths, 3, names[3]), IFG_OK);
-    open_trace(names[3], &all);
-    for (size_t i = 0; i < 3; i++) {
+    REQUIRE_INT(fixture_write_device(names[3], NULL), IFG_OK);
+    REQUIRE_INT(merge(paths, 4, names[4]), IFG_OK);
+    open_trace(names[4], &all);
+    for (size_t i = 0; i < 4; i++) {
         open_trace(names[i], &part);
         tables.process_count += part.tables->process_count;
         tables.thread_count += part.tables->thread_count;
@@ -134,8 +149,9 @@ static void everything_is_there(void)
     CHECK_UINT(all.zones, sum.zones);
     CHECK_UINT(all.profile.damaged + all.inputs.damaged, 0);
     CHECK(trace_reader_file(all.reader)->finished);
+    check_device(all.tables);
     close_trace(&all);
-    unlink(names[3]);
+    unlink(names[4]);
 }
 
 static void the_same_trace_is_refused(void)

@@ -11,12 +11,13 @@
 #define STUCK_NS       1000000000u
 
 static const struct row_table *const row_tables[] = {
-    &info_table,         &process_table,         &thread_table,   &model_table,
-    &property_table,     &function_table,        &location_table, &ml_table,
-    &attribute_table,    &async_table,           &message_table,  &counter_table,
-    &allocation_table,   &frame_table,           &fact_table,     &instrument_table,
-    &loss_table,         &clock_table,           &sample_table,   &stack_frame_table,
-    &thread_state_table, &heap_allocation_table, &flow_table,     &input_table,
+    &info_table,         &process_table,         &thread_table,     &model_table,
+    &property_table,     &function_table,        &location_table,   &ml_table,
+    &attribute_table,    &async_table,           &message_table,    &counter_table,
+    &allocation_table,   &frame_table,           &fact_table,       &instrument_table,
+    &loss_table,         &clock_table,           &sample_table,     &stack_frame_table,
+    &thread_state_table, &heap_allocation_table, &flow_table,       &input_table,
+    &gpu_slice_table,    &gpu_call_table,        &gpu_stream_table,
 };
 
 #define ROW_TABLES (sizeof row_tables / sizeof row_tables[0])

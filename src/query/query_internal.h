@@ -82,6 +82,7 @@ extern const struct row_table async_table, message_table, counter_table, allocat
 extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
 extern const struct row_table sample_table, stack_frame_table, thread_state_table;
 extern const struct row_table heap_allocation_table, input_table;
+extern const struct row_table gpu_slice_table, gpu_call_table, gpu_stream_table;
 extern const struct query_table slice_table;
 extern const struct query_table zone_stats_table;
 

@@ -15,7 +15,7 @@ static const struct query_column columns[SLICE_COLUMNS] = {
                      NULL },
     [SLICE_LABEL] = { "label", "TEXT", "its own name (attribute name) if it has one, else name",
                       NULL },
-    [SLICE_KIND] = { "kind", "TEXT", "zone, ml, op, stage", NULL },
+    [SLICE_KIND] = { "kind", "TEXT", "zone, ml, op, stage, device, driver", NULL },
     [SLICE_CATEGORY] = { "category", "TEXT", "of ML events, else NULL", NULL },
     [SLICE_MODEL] = { "model", "TEXT", "name of the model, or NULL", NULL },
     [SLICE_FUNCTION] = { "function", "TEXT", "function of the model, or of the program, or NULL",

@@ -192,7 +192,8 @@ static void location_slices(struct query *query, const void *row, sqlite3_contex
 static const struct query_column location_columns[] = {
     { "id", "INTEGER", "row number; column location of other tables", ROW_NUMBER },
     { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_location, process) },
-    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow", BY(location_kind) },
+    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow, device, driver",
+      BY(location_kind) },
     { "name", "TEXT", "name", OF(GET_STRING, timeline_location, name) },
     { "category", "TEXT", "of ML events: prepare-ep, specialization, load, setup, inference",
       BY(location_category) },

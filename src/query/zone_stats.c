@@ -27,7 +27,7 @@ enum {
 
 static const struct query_column columns[STATS_COLUMNS] = {
     { "name", "TEXT", "name; ML events: model and category", NULL },
-    { "kind", "TEXT", "zone, ml, op, stage", NULL },
+    { "kind", "TEXT", "zone, ml, op, stage, device, driver", NULL },
     { "model", "TEXT", "name of the model, or NULL", NULL },
     { "category", "TEXT", "of ML events, else NULL", NULL },
     { "count", "INTEGER", "finished slices", NULL },

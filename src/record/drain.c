@@ -376,9 +376,11 @@ void target_ring_flush(struct target *target, struct ring_reader *reader, uint64
         target->lost_records++;
         count = 0;
     }
-    if (until_of(target) && count >= 0) {
-        count = add_cut(reader, until_of(target), open, count);
-        as_of = until_of(target);
+    if (until_of(target)) {
+        if (count >= 0)
+            count = add_cut(reader, until_of(target), open, count);
+        if (as_of > until_of(target))
+            as_of = until_of(target);
     }
     signature = count < 0 ? reader->open_signature : signature_of(open, count);
     reader->open_written_ns = now_ns;

@@ -211,6 +211,14 @@ static struct ptrace_library find_loaded(const struct ptrace *remote,
     return named.found;
 }
 
+/* One that is being killed has no mappings left, and is no zombie yet. */
+static bool is_ending(pid_t pid)
+{
+    struct process_stat now;
+
+    return process_has_ended(pid) || (process_stat_of(pid, &now) && now.is_exiting);
+}
+
 static enum ifg_status check_world(const struct ptrace *remote, struct ptrace_world *world,
                                    uint64_t *out_restorer, struct ifg_error *err)
 {
@@ -222,6 +230,8 @@ static enum ifg_status check_world(const struct ptrace *remote, struct ptrace_wo
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "process %d uses the musl C library; the hooks need the GNU one",
                         (int)remote->pid);
+    if (!world->libc.base && is_ending(remote->pid))
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)remote->pid);
     if (!world->libc.base || !world->loader.base)
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "process %d is statically linked, or has a C library that is not known: "
@@ -244,7 +254,7 @@ static enum ifg_status check_runtimes(const struct ptrace *remote, const struct 
         survey->hooks = find_loaded(remote, world, survey->runtime->inject->library);
         return IFG_OK;
     }
-    if (process_has_ended(remote->pid)) /* it has no libraries either then */
+    if (is_ending(remote->pid)) /* it has no libraries either then */
         return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)remote->pid);
     return ifg_fail(err, IFG_NOT_FOUND,
                     "process %d has no %s whose functions can be reached. If it is inside of the "

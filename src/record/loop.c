@@ -25,6 +25,7 @@
 #define SLEEP_OUTSIDE_NS (10 * MS) /* only probes: they wake us when there is much */
 #define FULL_PERCENT     6         /* a ring fuller than this is drained again at once */
 #define CLOCK_EVERY_NS   (500 * MS)
+#define CLOCK_FIRST_NS   (4 * MS)
 #define SCAN_EVERY_NS    (100 * MS)
 #define EXEC_CHECK_NS    (400 * MS)
 #define RUNTIME_SOON_NS  (250 * MS) /* looking for runtimes that no hook told of, at first */
@@ -489,11 +490,22 @@ static void let_go_if_forbidden(struct session *session)
                        TRACE_INSTRUMENT_UNAVAILABLE, session->result->let_go);
 }
 
+/* Soon again at first, and then less and less often: whoever reads along needs two pairs that are
+ * some time apart to know how fast the counter runs. */
+static uint64_t clock_interval_ns(const struct session *session, uint64_t now_ns)
+{
+    uint64_t passed_ns = now_ns - session->context.monotonic_begin_ns;
+
+    if (passed_ns < CLOCK_FIRST_NS)
+        return CLOCK_FIRST_NS;
+    return passed_ns < CLOCK_EVERY_NS ? passed_ns : CLOCK_EVERY_NS;
+}
+
 static void do_periodic_work(struct session *session, uint64_t now_ns)
 {
     if (now_ns >= session->next_clock_ns) {
         session_write_clock_pair(session);
-        session->next_clock_ns = now_ns + CLOCK_EVERY_NS;
+        session->next_clock_ns = now_ns + clock_interval_ns(session, now_ns);
     }
     if (now_ns >= session->next_scan_ns) {
         let_go_if_forbidden(session);
@@ -573,17 +585,20 @@ void session_loop(struct session *session)
     uint64_t deadline_ns = session_deadline_ns(session);
 
     session->result->end = SESSION_PROGRAM_ENDED;
+    session->recording.deadline_ns = deadline_ns;
     for (;;) {
         uint64_t now_ns = ifg_monotonic_ns();
         bool ended_before = session->root_ended;
         bool look = now_ns >= session->next_look_ns;
 
-        /* Before anything is taken: what was recorded too late is told from the rest by that. */
         if (deadline_ns && now_ns >= deadline_ns) {
             session->result->end = SESSION_DURATION_OVER;
             session->recording.until_ns = deadline_ns;
             return;
         }
+        /* A pass that begins in time may end late: it leaves what came after the deadline. */
+        if (deadline_ns)
+            session_limit(session, deadline_ns);
         if (look) {
             take_new_regions(session);
             session->next_look_ns = now_ns + LOOK_EVERY_NS;

@@ -562,23 +562,31 @@ static void write_ending(struct session *session)
         flight_end(session);
 }
 
+void session_limit(struct session *session, uint64_t end_ns)
+{
+    const struct target_context *context = &session->context;
+    uint64_t now_ns = ifg_monotonic_ns();
+    uint64_t now = ifg_counter_read();
+
+    if (now_ns > context->monotonic_begin_ns)
+        session->recording.sink.until[SINK_CLOCK_COUNTER] =
+            now + (uint64_t)(int64_t)((double)(int64_t)(end_ns - now_ns) *
+                                      (double)(now - context->counter_begin) /
+                                      (double)(now_ns - context->monotonic_begin_ns));
+    session->recording.sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
+}
+
 /* All sources at once, as nearly as can be: to take probes out and to look up names takes long. */
 static void stop(struct session *session)
 {
-    struct target_context *context = &session->context;
     uint64_t now_ns = ifg_monotonic_ns();
-    uint64_t now = ifg_counter_read();
     uint64_t end_ns = session->recording.until_ns ? session->recording.until_ns : now_ns;
 
     if (end_ns > session->ready_ns) /* not before --delay was over */
         session->result->recorded_s = (double)(end_ns - session->ready_ns) * 1e-9;
     if (!session->recording.until_ns)
         return;
-    if (now_ns > context->monotonic_begin_ns)
-        session->recording.sink.until[SINK_CLOCK_COUNTER] =
-            now - (uint64_t)((double)(now_ns - end_ns) * (double)(now - context->counter_begin) /
-                             (double)(now_ns - context->monotonic_begin_ns));
-    session->recording.sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
+    session_limit(session, end_ns);
     for (struct target *t = session->targets; t; t = target_next(t))
         if (process_exists(target_pid(t)))
             target_stop(t);

@@ -72,6 +72,9 @@ enum ifg_status session_delay_attach(struct session *session, struct ifg_error *
 /* Waits until recording of a command is to begin; false: the program or the user ended it. */
 bool session_delay(struct session *session);
 
+/* Nothing of after end_ns is recorded, from now on; by the clocks as they are known now. */
+void session_limit(struct session *session, uint64_t end_ns);
+
 /* Runs until something ends the recording. */
 void session_loop(struct session *session);
 

@@ -44,6 +44,7 @@ struct recording {
     bool root_waits;         /* it is to be launched and has not called exec */
     uint64_t begin_ns;       /* when the file was opened */
     uint64_t since_ns;       /* attached: nothing of before that is recorded; 0: all is */
+    uint64_t deadline_ns;    /* nor of after, as far as that is known before; 0: not known */
     uint64_t until_ns;       /* nor of after, once it is over; 0: the program ended first */
     struct map_hold *holds;  /* who maps a runtime; NULL: nobody is held */
     struct pipeline *stacks; /* where call stacks go, of whoever copies any; NULL: nowhere yet */

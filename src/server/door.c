@@ -217,6 +217,7 @@ static void look_at_request(struct door *door, struct visitor *visitor)
     /* Headers that are too long are for the library to refuse. */
     visitor->known = end && shows_token(door->guard, door->request, end);
     visitor->state = VISITOR_READY;
+    visitor->deadline_ms = now_ms() + DOOR_READY_MS; /* it is not its fault that it waits */
     epoll_ctl(door->poll, EPOLL_CTL_DEL, visitor->socket, NULL);
 }
 
@@ -305,18 +306,39 @@ static void let_in(struct door *door, struct visitor *visitor)
         forget(visitor);
 }
 
-/* The known ones first, then the others in the order of their coming. */
+/* How many strangers are inside that come from where this one does. */
+static size_t count_inside(const struct door *door, const struct visitor *visitor)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < VISITORS_MOST; i++)
+        count += is_unknown_inside(&door->visitors[i]) &&
+                 tcp_peer_same(&visitor->peer, &door->visitors[i].peer);
+    return count;
+}
+
+/* The known ones first. Of the others, one of the peer that has fewest inside, so that nobody waits
+ * behind a crowd; of one peer in the order of their coming. */
 static struct visitor *find_next_ready(struct door *door)
 {
     struct visitor *found = NULL;
+    size_t found_inside = 0;
 
     for (size_t i = 0; i < VISITORS_MOST; i++) {
         struct visitor *visitor = &door->visitors[i];
+        size_t inside = 0;
 
-        if (visitor->state == VISITOR_READY &&
-            (!found || visitor->known > found->known ||
-             (visitor->known == found->known && visitor->number < found->number)))
+        if (visitor->state != VISITOR_READY || (found && found->known > visitor->known))
+            continue;
+        if (!visitor->known) {
+            tcp_peer_find_user(&visitor->peer, visitor->socket);
+            inside = count_inside(door, visitor);
+        }
+        if (!found || visitor->known > found->known || inside < found_inside ||
+            (inside == found_inside && visitor->number < found->number)) {
             found = visitor;
+            found_inside = inside;
+        }
     }
     return found;
 }

@@ -6,7 +6,8 @@
  * HTTP library gets it only then. So whoever says nothing, or one byte now and then, costs a file
  * descriptor for a few seconds. Connections that have shown the token are known; of those that have
  * not, few are inside at a time, for a short time, and when there are too many the one who has the
- * most of them loses his oldest first. Who that is tells the address or, on this machine, the user.
+ * most of them loses his oldest first, and the one who has the fewest is let in first. Who that is
+ * tells the address or, on this machine, the user.
  */
 #ifndef IFG_SERVER_DOOR_H
 #define IFG_SERVER_DOOR_H
@@ -20,6 +21,7 @@
 #define DOOR_UNKNOWN_INSIDE_MOST 32u  /* without the token, being answered */
 #define DOOR_INSIDE_MOST         128u /* all that are being answered */
 #define DOOR_WAITING_MS          5000u
+#define DOOR_READY_MS            20000u /* from there until there is room */
 #define DOOR_UNKNOWN_INSIDE_MS   20000u
 #define DOOR_REQUEST_BYTES       (32u << 10) /* headers of a request, and of its answer */
 

@@ -185,6 +185,7 @@ void timeline_destroy(const struct timeline *timeline)
     ifg_strings_fini(&builder->strings);
     timeline_heap_destroy(builder->heap);
     timeline_inputs_destroy(builder->inputs);
+    timeline_devices_destroy(builder->devices);
     timeline_profile_destroy(builder->profile);
     pthread_mutex_destroy(&builder->profile_lock);
     ifg_free(builder);
@@ -311,8 +312,8 @@ const char *timeline_category_name(enum trace_category category)
 
 const char *timeline_kind_name(enum trace_location_kind kind)
 {
-    static const char *const names[] = { "",        "zone", "ml",    "op",    "stage",
-                                         "counter", "pool", "frame", "async", "flow" };
+    static const char *const names[] = { "",     "zone",  "ml",    "op",   "stage",  "counter",
+                                         "pool", "frame", "async", "flow", "device", "driver" };
 
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "";
 }

@@ -9,6 +9,7 @@
 #include "timeline/timeline.h"
 
 struct timeline_allocations;
+struct timeline_kept_devices;
 struct timeline_kept_inputs;
 struct timeline_profile;
 struct trace_sample;
@@ -39,6 +40,7 @@ struct timeline_builder {
     struct timeline_profile *profile; /* made when first asked for */
     struct timeline_allocations *heap;
     struct timeline_kept_inputs *inputs;
+    struct timeline_kept_devices *devices;
 };
 
 /* A point of a flow, before it is known to which flow it belongs. */
@@ -76,6 +78,7 @@ bool timeline_profile_functions(struct timeline_profile *profile);
 void timeline_profile_destroy(struct timeline_profile *profile);
 void timeline_heap_destroy(struct timeline_allocations *heap);
 void timeline_inputs_destroy(struct timeline_kept_inputs *kept);
+void timeline_devices_destroy(struct timeline_kept_devices *kept);
 
 struct trace_switch;
 struct timeline_thread_state;

@@ -155,6 +155,12 @@ static void define_threads(const struct trace_copier *copier, const struct trace
         if (from->has_clock)
             trace_writer_stream_clock(copier->writer, copier->own.thread + i,
                                       copier->own.clock + from->clock);
+        if (from->is_device) {
+            struct trace_device_stream device = from->device;
+
+            device.thread = copier->own.thread + i;
+            trace_writer_device_stream(copier->writer, &device);
+        }
     }
 }
 

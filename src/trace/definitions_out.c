@@ -184,6 +184,21 @@ void trace_writer_stream_clock(struct trace_writer *writer, uint32_t thread, uin
     end(writer, TRACE_DEF_STREAM_CLOCK);
 }
 
+void trace_writer_device_stream(struct trace_writer *writer,
+                                const struct trace_device_stream *stream)
+{
+    if (!begin(writer))
+        return;
+    put_number(writer, stream->thread);
+    put_number(writer, stream->device);
+    put_number(writer, stream->context);
+    put_number(writer, stream->stream);
+    put_string(writer, stream->api);
+    put_string(writer, stream->name);
+    put_string(writer, stream->device_id);
+    end(writer, TRACE_DEF_DEVICE_STREAM);
+}
+
 void trace_writer_instrument(struct trace_writer *writer, const char *name,
                              enum trace_instrument_state state, const char *reason)
 {

@@ -433,3 +433,62 @@ enum ifg_status fixture_write_inputs(const char *path, struct ifg_error *err)
     fixture_put_inputs(writer);
     return trace_writer_close(writer, err);
 }
+
+/* Times of the stream are nanoseconds of a clock that stands 1000 before CLOCK_MONOTONIC. */
+static void write_device(struct trace_writer *writer)
+{
+    static const struct trace_clock_pair pair = { 0, 1000, 1700000000000001000 };
+    static const uint64_t correlation = 9;
+    struct trace_stream *host = trace_stream_create(writer, 0);
+    struct trace_stream *device = trace_stream_create(writer, 1);
+
+    if (!host || !device)
+        return;
+    trace_stream_set_clock(device, 3);
+    trace_writer_clock_pairs(writer, 3, &pair, 1);
+    trace_stream_attribute(host, FIXTURE_BASE + 100, 1, TRACE_VALUE_UNSIGNED, "correlation", 11,
+                           &correlation, sizeof correlation);
+    trace_stream_event(host, TRACE_EVENT_FLOW_BEGIN, FIXTURE_BASE + 100, 3, "\11", 1);
+    trace_stream_zone(host, FIXTURE_BASE + 100, 50, 1);
+    trace_stream_attribute(device, 2000000, 2, TRACE_VALUE_UNSIGNED, "correlation", 11,
+                           &correlation, sizeof correlation);
+    trace_stream_event(device, TRACE_EVENT_FLOW_END, 2000000, 3, "\11", 1);
+    trace_stream_zone(device, 2000000, 7000, 2);
+}
+
+enum ifg_status fixture_write_device(const char *path, struct ifg_error *err)
+{
+    static const struct trace_location locations[] = {
+        { .id = 1, .kind = TRACE_LOCATION_DRIVER, .name = "cuLaunchKernel", .function = "kernel" },
+        { .id = 2, .kind = TRACE_LOCATION_DEVICE, .name = "relu(float*)", .function = "kernel" },
+        { .id = 3, .kind = TRACE_LOCATION_FLOW, .name = "launch" },
+    };
+    static const struct trace_device_stream stream = { .thread = 1,
+                                                       .device = 2,
+                                                       .context = 1,
+                                                       .stream = 7,
+                                                       .api = "CUDA",
+                                                       .name = "Test GPU",
+                                                       .device_id = "GPU-01" };
+    const struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
+    const struct trace_process process = { .pid = 4242, .program = "/usr/bin/demo" };
+    struct trace_output *output;
+    struct trace_writer *writer;
+    enum ifg_status status = trace_output_file(path, true, 0, &output, err);
+
+    if (!status)
+        status = trace_writer_create_as(output, &identity, &writer, err);
+    if (status)
+        return status;
+    trace_writer_clock(writer, 0, TRACE_CLOCK_TSC, FIXTURE_CLOCK_HZ, "tsc");
+    trace_writer_clock(writer, 3, TRACE_CLOCK_DEVICE, 1000000000, "CUDA");
+    trace_writer_process(writer, &process);
+    trace_writer_thread(writer, 0, 0, 4242, "main");
+    trace_writer_device_stream(writer, &stream);
+    trace_writer_thread(writer, 1, 0, 0, "GPU 2 stream 7"); /* comes late, what it is stays */
+    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++)
+        trace_writer_location(writer, &locations[i]);
+    write_clock(writer);
+    write_device(writer);
+    return trace_writer_close(writer, err);
+}

@@ -43,6 +43,9 @@ enum ifg_status fixture_write_clocks(const char *path, struct ifg_error *err);
 enum ifg_status fixture_write_inputs(const char *path, struct ifg_error *err);
 void fixture_put_inputs(struct trace_writer *writer);
 
+/* What minor 4 brought: a call of a driver, and its kernel on a stream of a device. */
+enum ifg_status fixture_write_device(const char *path, struct ifg_error *err);
+
 /* The first one as bytes; the caller frees them with ifg_free. NULL when something failed. */
 uint8_t *fixture_bytes(size_t *out_size);
 

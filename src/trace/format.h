@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define TRACE_MAJOR 1
-#define TRACE_MINOR 3
+#define TRACE_MINOR 4
 
 /* Block limits: a block is small enough to lose, large enough to compress. */
 #define TRACE_BLOCK_LIMIT 16384u /* zones or events */
@@ -52,6 +52,7 @@ enum trace_definition_kind {
     TRACE_DEF_FACT = 9,
     TRACE_DEF_LOSS = 10,
     TRACE_DEF_STREAM_CLOCK = 11,
+    TRACE_DEF_DEVICE_STREAM = 12,
 };
 
 enum trace_process_fate {
@@ -72,6 +73,9 @@ enum trace_location_kind {
     TRACE_LOCATION_FRAME = 7,
     TRACE_LOCATION_ASYNC = 8,
     TRACE_LOCATION_FLOW = 9,
+    TRACE_LOCATION_DEVICE = 10, /* work of a device; its function is one of TRACE_WORK_... */
+    TRACE_LOCATION_DRIVER = 11, /* a call of a device's driver; likewise */
+    TRACE_LOCATION_KINDS = 12,
 };
 
 enum trace_category {
@@ -138,6 +142,17 @@ struct trace_location {
     const char *name;
     const char *function;
     const char *file;
+};
+
+/* A thread of a trace that is a stream of a device. */
+struct trace_device_stream {
+    uint32_t thread;
+    uint32_t device;  /* its number in the process */
+    uint32_t context; /* 0: there is no such notion */
+    uint32_t stream;
+    const char *api;       /* what drives it: CUDA */
+    const char *name;      /* of the device: NVIDIA H200 */
+    const char *device_id; /* that which is the same in every process */
 };
 
 struct trace_model {

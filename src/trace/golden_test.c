@@ -452,6 +452,40 @@ static bool write_corpus(const char *directory)
     return good;
 }
 
+static void device_of_minor_4(void)
+{
+    struct trace_reader *reader = open_file(TRACE_GOLDEN_DEVICE);
+    const struct trace_tables *tables = trace_reader_tables(reader);
+    struct trace_zones zones = { 0 };
+
+    CHECK_UINT(trace_reader_file(reader)->major, 1);
+    CHECK_UINT(trace_reader_file(reader)->minor, 4);
+    CHECK(trace_reader_file(reader)->finished);
+    REQUIRE_UINT(tables->thread_count, 2);
+    CHECK(!tables->threads[0].is_device);
+    REQUIRE(tables->threads[1].is_device);
+    CHECK_STR(tables->threads[1].name, "GPU 2 stream 7");
+    CHECK_UINT(tables->threads[1].device.thread, 1);
+    CHECK_UINT(tables->threads[1].device.device, 2);
+    CHECK_UINT(tables->threads[1].device.context, 1);
+    CHECK_UINT(tables->threads[1].device.stream, 7);
+    CHECK_STR(tables->threads[1].device.api, "CUDA");
+    CHECK_STR(tables->threads[1].device.name, "Test GPU");
+    CHECK_STR(tables->threads[1].device.device_id, "GPU-01");
+    REQUIRE_UINT(tables->location_count, 3);
+    CHECK_INT(tables->locations[0].kind, TRACE_LOCATION_DRIVER);
+    CHECK_INT(tables->locations[1].kind, TRACE_LOCATION_DEVICE);
+    CHECK_STR(tables->locations[1].function, "kernel");
+    REQUIRE_INT(
+        trace_decode_zones(reader, find_block(reader, TRACE_BLOCK_ZONES, 1, 0), &zones, NULL),
+        IFG_OK);
+    REQUIRE_UINT(zones.count, 1);
+    CHECK_UINT(trace_clock_to_ns(reader, 3, zones.starts[0]), 2001000);
+    CHECK_UINT(zones.durations[0], 7000);
+    trace_zones_fini(&zones);
+    trace_reader_close(reader);
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -459,7 +493,7 @@ int main(int argc, char **argv)
         TAP_CASE(locations_and_models), TAP_CASE(instruments_facts_losses),
         TAP_CASE(zones_of_every_shape), TAP_CASE(events_of_every_kind),
         TAP_CASE(flows_of_minor_1),     TAP_CASE(clocks_of_minor_2),
-        TAP_CASE(inputs_of_minor_3),
+        TAP_CASE(inputs_of_minor_3),    TAP_CASE(device_of_minor_4),
     };
 
     if (argc > 1 && strncmp(argv[1], "--update-golden", 15) == 0) {
@@ -472,6 +506,7 @@ int main(int argc, char **argv)
             { "--update-golden-flows", TRACE_GOLDEN_FLOWS, fixture_write_flows },
             { "--update-golden-clocks", TRACE_GOLDEN_CLOCKS, fixture_write_clocks },
             { "--update-golden-inputs", TRACE_GOLDEN_INPUTS, fixture_write_inputs },
+            { "--update-golden-device", TRACE_GOLDEN_DEVICE, fixture_write_device },
         };
         struct ifg_error err = { 0 };
         size_t i = 0;

@@ -39,6 +39,26 @@
 #define TRACE_KEY_OUTPUT_TYPE_SHAPE       "output_type_shape"
 #define TRACE_KEY_THREAD_SCHEDULING_STATS "thread_scheduling_stats"
 
+/* Of work of devices, and of calls of their drivers: what launched it, and what it is. */
+#define TRACE_KEY_CORRELATION  "correlation"  /* the same number in the call and in its work */
+#define TRACE_KEY_BYTES        "bytes"        /* copied, set, allocated */
+#define TRACE_KEY_SHAPE        "shape"        /* of a kernel: grid, block, registers, ... */
+#define TRACE_KEY_QUEUED_NS    "queued_ns"    /* from when it was queued to when it began */
+#define TRACE_KEY_SUBMITTED_NS "submitted_ns" /* the same from when the device had it */
+#define TRACE_KEY_GRAPH        "graph"        /* number of the graph that it is part of */
+#define TRACE_KEY_GRAPH_NODE   "graph_node"
+
+/* The function of a location of a device or its driver: what kind of work it is, or what the call
+ * asks for. A copy has its direction behind it: "memcpy HtoD". */
+#define TRACE_WORK_KERNEL "kernel"
+#define TRACE_WORK_MEMCPY "memcpy"
+#define TRACE_WORK_MEMSET "memset"
+#define TRACE_WORK_SYNC   "sync"
+#define TRACE_WORK_GRAPH  "graph"
+#define TRACE_WORK_MEMORY "memory" /* allocated, given back, a pool trimmed */
+
+#define TRACE_FLOW_LAUNCH "launch" /* the flow from a call to its work */
+
 /* Properties of models. The devices replace those of the definition: they are known late. */
 #define TRACE_PROPERTY_REQUESTED_DEVICES "requested_devices"
 #define TRACE_PROPERTY_ACTUAL_DEVICES    "actual_devices"

@@ -65,6 +65,8 @@ struct trace_thread_entry {
     bool has_clock; /* of its own; see trace_thread_clock */
     uint32_t clock;
     const char *name;
+    bool is_device; /* the stream of a device that follows; its thread is this one */
+    struct trace_device_stream device;
 };
 
 struct trace_property_entry {

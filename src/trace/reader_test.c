@@ -295,9 +295,9 @@ static void check_header(size_t at, uint64_t value, size_t bytes, enum ifg_statu
 
 static void versions_and_features(void)
 {
-    check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "trace format 2.3; this program reads 1.x");
+    check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "trace format 2.4; this program reads 1.x");
     check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "newer");
-    check_header(FILE_MAJOR, 0, 2, IFG_UNSUPPORTED, "0.3");
+    check_header(FILE_MAJOR, 0, 2, IFG_UNSUPPORTED, "0.4");
     check_header(FILE_MINOR, 999, 2, IFG_OK, "");
     check_header(FILE_REQUIRED, UINT64_C(1) << 40, 8, IFG_UNSUPPORTED, "0x10000000000");
     check_header(FILE_OPTIONAL, UINT64_MAX, 8, IFG_OK, "");

@@ -310,6 +310,8 @@ static enum ifg_status add_thread(struct trace_table_set *set, struct fields *fi
         return status;
     entry.has_clock = set->threads[index].has_clock; /* a definition of its own */
     entry.clock = set->threads[index].clock;
+    entry.is_device = set->threads[index].is_device; /* likewise */
+    entry.device = set->threads[index].device;
     set->threads[index] = entry;
     return IFG_OK;
 }
@@ -332,6 +334,28 @@ static enum ifg_status add_stream_clock(struct trace_table_set *set, struct fiel
     return IFG_OK;
 }
 
+static enum ifg_status add_device_stream(struct trace_table_set *set, struct fields *fields)
+{
+    struct trace_device_stream entry = { 0 };
+    enum ifg_status status;
+
+    entry.thread = take_u32(fields);
+    entry.device = take_u32(fields);
+    entry.context = take_u32(fields);
+    entry.stream = take_u32(fields);
+    entry.api = take_string(fields);
+    entry.name = take_string(fields);
+    entry.device_id = take_string(fields);
+    if (fields->cursor.failed || fields->bad)
+        return IFG_CORRUPT;
+    status = trace_tables_cover_thread(set, entry.thread);
+    if (status)
+        return status;
+    set->threads[entry.thread].is_device = true;
+    set->threads[entry.thread].device = entry;
+    return IFG_OK;
+}
+
 static enum ifg_status add_location(struct trace_table_set *set, struct fields *fields)
 {
     struct trace_location entry = { 0 };
@@ -341,7 +365,7 @@ static enum ifg_status add_location(struct trace_table_set *set, struct fields *
     entry.process = take_u32(fields);
     entry.id = take_u32(fields);
     /* A kind of a later version is still a location in the code. */
-    kind = take_choice(fields, TRACE_LOCATION_FLOW + 1, TRACE_LOCATION_ZONE);
+    kind = take_choice(fields, TRACE_LOCATION_KINDS, TRACE_LOCATION_ZONE);
     entry.kind = (enum trace_location_kind)(kind ? kind : TRACE_LOCATION_ZONE);
     entry.category =
         (enum trace_category)take_choice(fields, TRACE_CATEGORIES, TRACE_CATEGORY_NONE);
@@ -489,6 +513,7 @@ static definition_reader *const readers[] = {
     [TRACE_DEF_FACT] = add_fact,
     [TRACE_DEF_LOSS] = add_loss,
     [TRACE_DEF_STREAM_CLOCK] = add_stream_clock,
+    [TRACE_DEF_DEVICE_STREAM] = add_device_stream,
 };
 
 /* The same definition again and again must not fill the memory before the end. */

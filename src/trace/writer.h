@@ -87,6 +87,10 @@ void trace_writer_model(struct trace_writer *writer, const struct trace_model *m
 void trace_writer_model_property(struct trace_writer *writer, uint32_t process, uint32_t model,
                                  const char *key, const char *value);
 
+/* Says that a thread, defined before or after, is a stream of a device. */
+void trace_writer_device_stream(struct trace_writer *writer,
+                                const struct trace_device_stream *stream);
+
 /* A clock that was set back or began anew is another one from then on: define one, and go on in
  * other streams. */
 void trace_writer_clock(struct trace_writer *writer, uint32_t index, enum trace_clock_kind kind,

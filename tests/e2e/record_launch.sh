@@ -24,6 +24,9 @@ contains "the signal is told" "$(cat stderr)" "was killed by signal 9"
 is "zones of a killed program are there" "$(count s9.ifg tick)" 10
 is "its open zone is unfinished" "$(json s9.ifg "[u['name'] for u in d['unfinished']]")" "['outer']"
 exits "SIGSEGV gives 139" 139 record -o s11.ifg -- "$REC_TICKER" -c 10 -k 11
+exits "a short recording" 0 record -q -o short.ifg -- sleep 0.4
+is "whoever reads along soon knows how fast the clock runs" \
+    "$("$INFEROGRAM" query short.ifg "SELECT min(pairs) >= 4 FROM clock" --csv | tail -n 1 | tr -d "\r")" 1
 exits "--quiet says nothing" 0 record -q -o quiet.ifg -- "$REC_TICKER" -c 10
 is "neither on stderr" "$(cat stderr)" ""
 

@@ -39,12 +39,18 @@ static void crashes_of_several_workers(void)
 {
     struct runner_work work = { .workers = 4, .queries = 1000 };
     struct runner_samples samples = { 0 };
+    unsigned long reached;
+    const char *at;
     unsigned slot;
     struct runner *runner = ready("crash_at=200 run_us=50 how=sleep", 4, &slot);
 
     CHECK_INT(runner_run(runner, slot, &work, &samples, &err), IFG_INTERNAL);
-    CHECK_CONTAINS(err.message, "several workers ran up to inference number 20");
-    CHECK(samples.count >= 196 && samples.count <= 203);
+    CHECK_CONTAINS(err.message, "several workers ran up to inference number ");
+    at = strstr(err.message, "number ");
+    reached = at ? strtoul(at + strlen("number "), NULL, 10) : 0;
+    /* The others go on until the process is gone; each may have one that is not over. */
+    CHECK(reached >= 200 && reached <= 1000);
+    CHECK(samples.count >= 196 && samples.count < reached);
     for (size_t i = 1; i < samples.count; i++)
         CHECK(samples.start_ns[i] >= samples.start_ns[i - 1]);
     runner_samples_fini(&samples);

@@ -213,6 +213,8 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
     (void)err;
     if (attached->holds)
         map_hold_work(attached->holds, look_now, looked, attached);
+    if (attached->recording->deadline_ns)
+        ort_attach_until(attached->attach, attached->recording->deadline_ns);
     *out_any = ort_attach_work(attached->attach, now_ns);
     return IFG_OK;
 }

@@ -141,6 +141,9 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
     }
     if (now_ns < sampled->next_drain_ns)
         return IFG_OK;
+    if (sampled->recording->deadline_ns)
+        pipeline_limit(sampled->profile, sampled->recording->since_ns,
+                       sampled->recording->deadline_ns);
     pipeline_drain(sampled->profile, false);
     if (sampled->hz)
         sampled->next_drain_ns = now_ns + DRAIN_SAMPLES * 1000000000ull / sampled->hz;

@@ -70,8 +70,12 @@ static size_t fds(const void *state, int *out_fds)
 
 static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err)
 {
+    struct probed *probed = state;
+
     (void)err;
-    *out_any = probe_watch_drain(((struct probed *)state)->watch, now_ns) > 0;
+    if (probed->recording->deadline_ns)
+        probe_watch_until(probed->watch, probed->recording->deadline_ns);
+    *out_any = probe_watch_drain(probed->watch, now_ns) > 0;
     return IFG_OK;
 }
 
