@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "timeline/device.h"
 
 #define NANO 1e-9
 
@@ -146,6 +147,23 @@ static enum uses process_uses(const struct ml_input *input, const struct joules_
     return USES_UNKNOWN;
 }
 
+/* Where kernels were recorded in a process, they tell: a model that launched none of its work uses
+ * no device. */
+static bool launched_nothing(const struct ml_input *input, const struct timeline_devices *devices,
+                             const struct ml_model *model)
+{
+    uint32_t number = (uint32_t)(model - input->models);
+    bool watched = false;
+
+    for (size_t i = 0; i < devices->stream_count; i++)
+        watched |= devices->streams[i].work_count > 0 &&
+                   devices->streams[i].process == model->model->process;
+    for (size_t i = 0; watched && i < devices->call_count; i++)
+        if (devices->calls[i].work_count && devices->calls[i].model == number)
+            return false;
+    return watched && !devices->without_call;
+}
+
 /* Where a runtime tells who runs the nodes, a model that runs on the CPU alone uses nothing else. */
 static bool is_on_cpu(const struct ml_model *model)
 {
@@ -167,10 +185,14 @@ static enum uses model_uses(const struct ml_input *input, const struct joules_de
                             const struct ml_model *model)
 {
     const struct timeline *timeline = input->timeline;
+    const struct timeline_devices *devices = NULL;
 
     if (strcmp(device->name, "cpu") == 0)
         return USES;
     if (is_on_cpu(model))
+        return USES_NOT;
+    if (timeline_devices_get(timeline, &devices, NULL) == IFG_OK && devices->stream_count &&
+        launched_nothing(input, devices, model))
         return USES_NOT;
     if (model->model->process >= timeline->process_count)
         return USES_UNKNOWN;

@@ -8,7 +8,7 @@
 
 #include "analyze/findings/rules_test.h"
 #include "base/alloc.h"
-#include "ml_trace.h"
+#include "device_trace.h"
 #include "tap.h"
 
 #define MACHINE ML_TRACE_MACHINE
@@ -289,6 +289,44 @@ static void who_does_not_use_it(void)
     end(&test);
 }
 
+/* Of two models in one process, that use the same provider for all that is known, the one that
+ * launched nothing is not charged. */
+static void who_launched_nothing(void)
+{
+    static const struct phase phases[] = { { 1000, 50 }, { 5000, 250 }, { 0, 0 } };
+    struct device_trace trace;
+    struct joules_test test;
+    uint32_t models[2], stream;
+
+    device_trace_begin(&trace, NULL);
+    stream = device_trace_stream(&trace, 0, 0, 7);
+    for (size_t i = 0; i < 2; i++)
+        models[i] = ml_trace_model(&trace.ml,
+                                   &(struct ml_trace_model){ .name = i ? "host" : "on it",
+                                                             .requested = "CUDAExecutionProvider",
+                                                             .actual = "CUDAExecutionProvider" });
+    ml_trace_wait(&trace.ml, 0, 1000 * (uint64_t)ML_MS);
+    ml_trace_wait(&trace.ml, 1, 1000 * (uint64_t)ML_MS);
+    for (unsigned i = 0; i < 400; i++) {
+        struct ml_trace_open run = ml_trace_enter(
+            &trace.ml, 0, ml_trace_category(&trace.ml, models[0], TRACE_CATEGORY_INFERENCE));
+
+        device_trace_launch(&trace, 0, stream, 5 * ML_US,
+                            &(struct device_trace_work){ .name = "gemm", .ns = 9 * ML_MS });
+        device_trace_sync(&trace, 0, stream, 10 * ML_MS - 5 * ML_US);
+        ml_trace_leave(&trace.ml, 0, run);
+        ml_trace_event(&trace.ml, 1, models[1], TRACE_CATEGORY_INFERENCE, 10 * ML_MS);
+    }
+    test.rules.trace = trace.ml;
+    meter(&test, "gpu 0 energy J", phases, STEP_MS);
+    put(&test, 0, "gpu 0 memory bytes", 5000, 1e9, 0, 1e9);
+    put_measured(&test, "gpu 0", 50, 50, 50);
+    run(&test);
+    check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.2);
+    CHECK(row_of(&test, "host", "gpu 0") == NULL);
+    end(&test);
+}
+
 /* Nothing tells of the process: no number, and no silence either. */
 static void unknown_use_is_said(void)
 {
@@ -492,6 +530,7 @@ static void no_memory(void)
 
 TAP_MAIN(TAP_CASE(above_measured_idle), TAP_CASE(doubt_about_idle_is_in_the_bounds),
          TAP_CASE(idle_before_use), TAP_CASE(idle_while_held), TAP_CASE(never_idle),
-         TAP_CASE(who_does_not_use_it), TAP_CASE(unknown_use_is_said), TAP_CASE(two_models_share),
-         TAP_CASE(two_models_in_turn), TAP_CASE(mig_and_others_are_said), TAP_CASE(a_reset_counter),
-         TAP_CASE(power_alone), TAP_CASE(processors), TAP_CASE(nothing_known), TAP_CASE(no_memory))
+         TAP_CASE(who_does_not_use_it), TAP_CASE(who_launched_nothing),
+         TAP_CASE(unknown_use_is_said), TAP_CASE(two_models_share), TAP_CASE(two_models_in_turn),
+         TAP_CASE(mig_and_others_are_said), TAP_CASE(a_reset_counter), TAP_CASE(power_alone),
+         TAP_CASE(processors), TAP_CASE(nothing_known), TAP_CASE(no_memory))

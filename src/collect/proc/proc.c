@@ -202,6 +202,37 @@ const char *proc_npu_words(const struct proc_collector *collector)
     return collector->npus.words;
 }
 
+const char *proc_no_cpu_energy(const struct proc_collector *collector)
+{
+    return collector->power.words;
+}
+
+static void describe_device(const struct proc_device *device, const char *kind, size_t number,
+                            struct proc_device_info *out)
+{
+    char path[256], text[64];
+
+    *out = (struct proc_device_info){ .kind = kind, .number = (unsigned)number };
+    snprintf(out->driver, sizeof out->driver, "%s", device->driver);
+    snprintf(out->name, sizeof out->name, "%s", *device->driver ? device->driver : "unknown");
+    snprintf(path, sizeof path, "%s/device/vbnv", device->path); /* amdxdna */
+    if (ifg_read_small(path, text, sizeof text))
+        proc_copy_word(out->name, sizeof out->name, text, strcspn(text, "\n"));
+}
+
+size_t proc_list_devices(const struct proc_collector *collector, struct proc_device_info *out,
+                         size_t most)
+{
+    const struct proc_devices *lists[] = { &collector->gpus, &collector->npus };
+    size_t count = collector->nvml ? proc_nvml_list(collector->nvml, out, most) : 0;
+
+    for (size_t l = 0; l < 2; l++)
+        for (size_t i = 0; i < lists[l]->count && count < most; i++)
+            describe_device(&lists[l]->items[i], l ? "npu" : "gpu", lists[l]->first + i,
+                            &out[count++]);
+    return count;
+}
+
 static bool any_tells(const struct proc_devices *devices)
 {
     for (size_t i = 0; i < devices->count; i++)

@@ -72,6 +72,23 @@ bool proc_measure_idle(struct proc_collector *collector, double seconds,
 const char *proc_gpu_words(const struct proc_collector *collector);
 const char *proc_npu_words(const struct proc_collector *collector);
 
+/* The devices one by one, for a list of them. */
+#define PROC_DEVICE_INFOS 24u
+
+struct proc_device_info {
+    const char *kind; /* "gpu", "npu" */
+    unsigned number;  /* as in the names of values: "gpu 0 busy %" */
+    char name[96];    /* of the model where it is told; else of the driver */
+    char driver[32];
+    bool is_mig;
+};
+/* Returns how many; proc_look_devices must have been called for NVIDIA's. */
+size_t proc_list_devices(const struct proc_collector *collector, struct proc_device_info *out,
+                         size_t most);
+
+/* Why there is no energy of processors, and behind ": " the command that changes it; "". */
+const char *proc_no_cpu_energy(const struct proc_collector *collector);
+
 /* "GPU: no driver; NPU: no device; frequency: no cpufreq (a virtual machine?)"; "" if nothing is
  * missing. */
 void proc_missing(const struct proc_collector *collector, char *out, size_t size);

@@ -206,6 +206,7 @@ struct proc_nvml;
 struct proc_nvml *proc_nvml_open(char *out_words, size_t size); /* NULL: the words say why */
 void proc_nvml_look(struct proc_nvml *nvml, const pid_t *pids, size_t count, uint64_t now_ns,
                     bool last, const struct proc_sink *sink);
+size_t proc_nvml_list(const struct proc_nvml *nvml, struct proc_device_info *out, size_t most);
 bool proc_nvml_any_mig(const struct proc_nvml *nvml);
 void proc_nvml_close(struct proc_nvml *nvml);
 
