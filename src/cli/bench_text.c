@@ -505,12 +505,18 @@ static void write_policy(const struct bench_row *row, struct ifg_bytes *out)
 static void write_energy(const struct bench_row *row, struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char text[2][32];
+    char text[3][32];
 
     if (row->energy_cpu_j > 0)
         add(&line, "CPU %s mJ", number(1e3 * row->energy_cpu_j, text[0]));
+    if (row->energy_cpu_j > 0 && !isnan(row->energy_cpu_low_j))
+        add(&line, " (%s to %s)", number(1e3 * row->energy_cpu_low_j, text[1]),
+            number(1e3 * row->energy_cpu_high_j, text[2]));
     if (row->energy_gpu_j > 0)
         add(&line, "%sGPU %s mJ", line.used ? " · " : "", number(1e3 * row->energy_gpu_j, text[1]));
+    if (row->energy_gpu_j > 0 && !isnan(row->energy_gpu_low_j))
+        add(&line, " (%s to %s)", number(1e3 * row->energy_gpu_low_j, text[1]),
+            number(1e3 * row->energy_gpu_high_j, text[2]));
     if (line.used)
         add(&line, " per inference%s",
             isnan(row->energy_idle_s) ? ", idle power included" : " above idle");
