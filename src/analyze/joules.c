@@ -164,7 +164,7 @@ static bool launched_nothing(const struct ml_input *input, const struct timeline
     return watched && !devices->without_call;
 }
 
-/* Where a runtime tells who runs the nodes, a model that runs on the CPU alone uses nothing else. */
+/* By who runs its nodes: a model that runs on the CPU alone uses nothing else. */
 static bool is_on_cpu(const struct ml_model *model)
 {
     bool any = false;
@@ -405,9 +405,9 @@ static bool is_covered(const struct readings *readings, size_t i)
 }
 
 /*
- * What inferences took of one reading, above idle. Inside a run of readings that have inferences it
- * is all of it; at either end of a run a part of the time belongs to what was before or after, which
- * went on as it does in the reading beside.
+ * What inferences took of one reading, above idle. Inside a run of readings that have inferences
+ * it is all of it; at either end of a run a part of the time belongs to what was before or after,
+ * which went on as it does in the reading beside.
  */
 static void charge_reading(const struct readings *readings, size_t i,
                            const struct joules_device *device, struct charge *out)

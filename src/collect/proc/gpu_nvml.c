@@ -246,8 +246,8 @@ static void look_slowly(struct proc_nvml *nvml, size_t number, const struct proc
         put(sink, 0, number, "MIG instances", device->mig);
 }
 
-/* The time of a count is that of the question. Who was kept waiting for the answer, by a busy machine
- * say, asks again: otherwise the wait would be missing in the time, but not in the energy. */
+/* The time of a count is that of the question. Who was kept waiting for the answer, by a busy
+ * machine say, asks again: otherwise the wait would be missing in the time, not in the energy. */
 static bool count_energy(const struct proc_nvml *nvml, struct device *device,
                          const struct proc_sink *sink, unsigned long long *out_mj)
 {

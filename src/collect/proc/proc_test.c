@@ -430,7 +430,7 @@ static void clients(void)
     end_tree();
 }
 
-/* NVML numbers its devices from 0; the others come after them. What only shows a picture is none. */
+/* NVML numbers its devices from 0, the others follow. What only shows a picture is none. */
 static void numbers_after_nvidia(void)
 {
     struct proc_collector *collector;
