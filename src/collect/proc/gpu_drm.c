@@ -31,24 +31,13 @@ static int by_path(const void *a, const void *b)
     return strverscmp(((const struct proc_device *)a)->path, ((const struct proc_device *)b)->path);
 }
 
-/* The driver's name from "DRIVER=amdgpu" in uevent. */
 static void read_driver(struct proc_device *device)
 {
     char path[256], text[1024];
-    const char *at;
-    size_t length = 0;
 
     snprintf(path, sizeof path, "%s/device/uevent", device->path);
-    if (!ifg_read_small(path, text, sizeof text))
-        return;
-    at = strncmp(text, "DRIVER=", 7) == 0 ? text : strstr(text, "\nDRIVER=");
-    if (!at)
-        return;
-    at = strchr(at, '=') + 1;
-    while (length + 1 < sizeof device->driver && at[length] > ' ' && at[length] < 0x7f)
-        length++;
-    memcpy(device->driver, at, length);
-    device->driver[length] = '\0';
+    if (ifg_read_small(path, text, sizeof text))
+        proc_parse_driver(text, device->driver, sizeof device->driver);
 }
 
 void proc_devices_find(struct proc_devices *devices, const char *folder, const char *prefix)

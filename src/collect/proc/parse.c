@@ -10,6 +10,19 @@ static void add(uint64_t *sum, uint64_t more)
         *sum = UINT64_MAX - 1;
 }
 
+/* ---- uevent ---- */
+
+void proc_parse_driver(const char *text, char *out, size_t size)
+{
+    const char *at = strncmp(text, "DRIVER=", 7) == 0 ? text : strstr(text, "\nDRIVER=");
+
+    out[0] = '\0';
+    if (!at)
+        return;
+    at = strchr(at, '=') + 1;
+    proc_copy_word(out, size, at, strcspn(at, "\n"));
+}
+
 /* ---- fdinfo of DRM (the kernel's Documentation/gpu/drm-usage-stats.rst) ---- */
 
 /* Names go into names of counters: letters, digits and a few signs. */

@@ -35,6 +35,9 @@ struct drm_client {
 };
 bool proc_parse_fdinfo(const char *text, struct drm_client *out);
 
+/* The driver's name from "DRIVER=amdgpu" in uevent; "" if there is none. */
+void proc_parse_driver(const char *text, char *out, size_t size);
+
 /* Makes a word of what a driver says: letters, digits and a few signs. */
 void proc_copy_word(char *out, size_t size, const char *from, size_t length);
 
