@@ -389,6 +389,8 @@ enum ifg_status report_create(const struct timeline *timeline, struct report **o
         status = ifg_fail_no_memory(err, "for a report");
     if (!status)
         status = take_hot(report, err);
+    if (!status && joules_create(report->input, &report->joules))
+        status = ifg_fail_no_memory(err, "for a report");
     if (status) {
         report_destroy(report);
         return status;
@@ -426,6 +428,7 @@ void report_destroy(struct report *report)
     for (size_t i = 0; i < REPORT_HOT_MODELS; i++)
         hot_destroy(report->hot_models[i]);
     hot_destroy(report->hot);
+    joules_destroy(report->joules);
     findings_destroy(report->findings);
     findings_input_destroy(report->input);
     ifg_free(report->models);

@@ -12,6 +12,7 @@
 #include "analyze/findings/findings.h"
 #include "analyze/findings/input.h"
 #include "analyze/hot.h"
+#include "analyze/joules.h"
 #include "analyze/waiting.h"
 #include "base/status.h"
 #include "timeline/timeline.h"
@@ -40,6 +41,8 @@ struct report {
 
     struct hot *hot;                           /* of all samples; NULL: there are none */
     struct hot *hot_models[REPORT_HOT_MODELS]; /* of the first ones in models */
+
+    struct joules *joules; /* energy; NULL: nothing is known of it */
 
     double recorder_cpu_s;    /* NAN: not known */
     double recorder_share;    /* of one CPU */

@@ -207,19 +207,48 @@ static double mean_of(const struct resources *resources, const char *name)
     return resource_mean(resources_find(resources, 0, name));
 }
 
+/* "gpu 0 throttled: power cap" */
+static void sum_throttles(const struct resources *resources, const char *device,
+                          struct resource_device *out)
+{
+    char prefix[48];
+
+    snprintf(prefix, sizeof prefix, "%s throttled: ", device);
+    for (size_t i = 0; i < resources->series_count; i++) {
+        const struct resource_series *series = &resources->series[i];
+        double share;
+        size_t at;
+
+        if (series->pid || strncmp(series->name, prefix, strlen(prefix)) != 0)
+            continue;
+        share = resource_mean(series);
+        if (!(share > 0) || out->throttle_count == RESOURCE_THROTTLES)
+            continue;
+        at = out->throttle_count++;
+        for (; at && out->throttles[at - 1].share < share; at--)
+            out->throttles[at] = out->throttles[at - 1];
+        out->throttles[at] =
+            (struct resource_throttle){ series->name + strlen(prefix), fmin(share, 1) };
+    }
+}
+
 static size_t sum_devices(const struct resources *resources, const char *kind,
                           struct resource_device *out)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < RESOURCE_DEVICES; i++) {
-        static const char *const names[] = { "busy %", "memory used bytes", "power W" };
-        const struct resource_series *series[3];
+        static const char *const names[] = { "busy %",    "memory used bytes", "power W",
+                                             "clock MHz", "memory clock MHz",  "temperature C",
+                                             "energy J" };
+        const struct resource_series *series[7];
+        char device[32];
 
-        for (size_t n = 0; n < 3; n++) {
+        snprintf(device, sizeof device, "%s %zu", kind, i);
+        for (size_t n = 0; n < 7; n++) {
             char name[48];
 
-            snprintf(name, sizeof name, "%s %zu %s", kind, i, names[n]);
+            snprintf(name, sizeof name, "%s %s", device, names[n]);
             series[n] = resources_find(resources, 0, name);
             if (series[n])
                 count = i + 1;
@@ -229,7 +258,11 @@ static size_t sum_devices(const struct resources *resources, const char *kind,
             .busy_max_pct = resource_max(series[0]),
             .memory_max_bytes = resource_max(series[1]),
             .power_w = resource_mean(series[2]),
+            .clock_mhz = resource_mean(series[3]),
+            .memory_clock_mhz = resource_mean(series[4]),
+            .temperature_max_c = resource_max(series[5]),
         };
+        sum_throttles(resources, device, &out[i]);
     }
     return count;
 }

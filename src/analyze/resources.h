@@ -12,8 +12,9 @@
 #include "base/status.h"
 #include "timeline/timeline.h"
 
-#define RESOURCE_DEVICES 4u
-#define RESOURCE_OTHERS  3u
+#define RESOURCE_DEVICES   16u
+#define RESOURCE_THROTTLES 8u
+#define RESOURCE_OTHERS    3u
 
 struct resource_point {
     uint64_t ns;
@@ -31,6 +32,12 @@ struct resource_series {
 /* Of a GPU or NPU; NAN where nothing is known. */
 struct resource_device {
     double busy_pct, busy_max_pct, memory_max_bytes, power_w;
+    double clock_mhz, memory_clock_mhz, temperature_max_c;
+    struct resource_throttle { /* why its clock was not higher; most first */
+        const char *reason;    /* "power cap" */
+        double share;          /* of the time */
+    } throttles[RESOURCE_THROTTLES];
+    size_t throttle_count;
 };
 
 struct resource_other {

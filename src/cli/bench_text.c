@@ -90,17 +90,6 @@ static void put(struct ifg_bytes *out, const char *label, const struct line *lin
 }
 
 /* Three significant digits, or whole numbers. */
-static const char *number(double value, char out[32])
-{
-    if (!isfinite(value))
-        snprintf(out, 32, "?");
-    else if (value >= 999.5 && value < 1e15)
-        cli_count((uint64_t)llround(value), out);
-    else
-        snprintf(out, 32, "%.*f", fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
-    return out;
-}
-
 static const char *time_text(double ms, char out[32])
 {
     return isfinite(ms) ? cli_duration(1e6 * ms, out) : "not known";
@@ -128,8 +117,8 @@ static void add_interval(struct line *line, const struct statistics_interval *in
     char high[32];
 
     if (interval->known)
-        add(line, " [%s, %s]", number(factor * interval->low, low),
-            number(factor * interval->high, high));
+        add(line, " [%s, %s]", bench_number(factor * interval->low, low),
+            bench_number(factor * interval->high, high));
 }
 
 /* After how many inferences the times were steady: the median over processes; NAN if never. */
@@ -310,7 +299,7 @@ static void write_latency(const struct bench_options *options, const struct benc
             add(&line, "needs %s samples", cli_count(interval->needs, count));
             continue;
         }
-        add(&line, "%s", number(unit.factor * summary->p[i], text[0]));
+        add(&line, "%s", bench_number(unit.factor * summary->p[i], text[0]));
         if (i == STATISTICS_P50)
             add(&line, " %s", unit.name);
         add_interval(&line, interval, unit.factor);
@@ -318,10 +307,11 @@ static void write_latency(const struct bench_options *options, const struct benc
     put(out, "latency", &line);
     line.used = 0;
     add(&line, "mean %s · sd %s · min %s · max %s · n %s in %zu process%s",
-        number(unit.factor * summary->mean, text[0]), number(unit.factor * summary->sd, text[1]),
-        number(unit.factor * summary->min, text[2]), number(unit.factor * summary->max, text[3]),
-        cli_count(row->sample_count, count), row->process_count,
-        row->process_count == 1 ? "" : "es");
+        bench_number(unit.factor * summary->mean, text[0]),
+        bench_number(unit.factor * summary->sd, text[1]),
+        bench_number(unit.factor * summary->min, text[2]),
+        bench_number(unit.factor * summary->max, text[3]), cli_count(row->sample_count, count),
+        row->process_count, row->process_count == 1 ? "" : "es");
     if (row->block_count && row->process_count && row->block_count % row->process_count == 0)
         add(&line, " x %zu block%s", row->block_count / row->process_count,
             row->block_count == row->process_count ? "" : "s");
@@ -356,18 +346,18 @@ static void write_found(const struct bench_row *row, struct ifg_bytes *out)
         add(&line, "none: at no rate that was tried the p99 stays within %s",
             time_text(row->slo_ms, text[1]));
         if (open->missed_hz > 0)
-            add(&line, ", not even at %s/s", number(open->missed_hz, text[0]));
+            add(&line, ", not even at %s/s", bench_number(open->missed_hz, text[0]));
         put(out, "found rate", &line);
         return;
     }
     add(&line, "%s/s is the highest rate whose p99 stays within %s",
-        number(open->found_hz, text[0]), time_text(row->slo_ms, text[1]));
+        bench_number(open->found_hz, text[0]), time_text(row->slo_ms, text[1]));
     if (open->confirmed_s > 0) {
         add(&line, ": in %.0f s %.2f %% of %s queries took longer", open->confirmed_s,
             100 * (double)open->confirmed_too_slow / (double)open->confirmed_queries,
             cli_count(open->confirmed_queries, count));
         if (open->missed_hz > 0)
-            add(&line, "; %s/s misses it", number(open->missed_hz, text[2]));
+            add(&line, "; %s/s misses it", bench_number(open->missed_hz, text[2]));
     }
     put(out, "found rate", &line);
     if (row->summary.p[STATISTICS_P99] > row->slo_ms) {
@@ -390,7 +380,7 @@ static void write_open(const struct bench_row *row, struct ifg_bytes *out)
 
     write_found(row, out);
     add(&line, "%s/s asked, %s/s achieved · %s scheduled · %s late · lateness p99 %s",
-        number(open->asked_hz, text[0]), number(open->achieved_hz, text[1]),
+        bench_number(open->asked_hz, text[0]), bench_number(open->achieved_hz, text[1]),
         cli_count(row->sample_count, count), cli_count(open->late, late),
         time_text(open->lateness_p99_ms, text[2]));
     put(out, "rate", &line);
@@ -425,11 +415,11 @@ static void write_throughput(const struct bench_result *result, const struct ben
     char text[32];
     char slo[32];
 
-    add(&line, "%s inferences/s", number(row->throughput, text));
+    add(&line, "%s inferences/s", bench_number(row->throughput, text));
     add_interval(&line, &row->throughput_interval, 1);
     if (result->batch > 1)
         add(&line, " · %s samples/s at batch %lld",
-            number(row->throughput * (double)result->batch, text), (long long)result->batch);
+            bench_number(row->throughput * (double)result->batch, text), (long long)result->batch);
     put(out, "throughput", &line);
     if (row->slo_ms > 0) {
         line.used = 0;
@@ -505,25 +495,9 @@ static void write_policy(const struct bench_row *row, struct ifg_bytes *out)
 static void write_energy(const struct bench_row *row, struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char text[2][32];
+    char words[400];
 
-    if (row->energy_cpu_j > 0)
-        add(&line, "CPU %s mJ", number(1e3 * row->energy_cpu_j, text[0]));
-    if (row->energy_gpu_j > 0)
-        add(&line, "%sGPU %s mJ", line.used ? " · " : "", number(1e3 * row->energy_gpu_j, text[1]));
-    if (line.used)
-        add(&line, " per inference%s",
-            isnan(row->energy_idle_s) ? ", idle power included" : " above idle");
-    if (row->energy_idle_s > 0) {
-        if (*row->energy_reason)
-            add(&line, "%s%s", line.used ? " · " : "n/a: ", row->energy_reason);
-        add(&line, " (idle");
-        if (!isnan(row->energy_idle_cpu_w))
-            add(&line, " CPU %s W", number(row->energy_idle_cpu_w, text[0]));
-        if (!isnan(row->energy_idle_gpu_w))
-            add(&line, " GPU %s W", number(row->energy_idle_gpu_w, text[1]));
-        add(&line, ", measured for %.1f s before)", row->energy_idle_s);
-    }
+    add(&line, "%s", bench_energy_words(row, words, sizeof words));
     if (line.used)
         put(out, "energy", &line);
 }
@@ -666,7 +640,7 @@ static void put_row(const struct bench_row *row, struct text_table *table)
         return;
     }
     if (row->sample_count) {
-        add(&line, "%s %s", number(unit.factor * p50, text), unit.name);
+        add(&line, "%s %s", bench_number(unit.factor * p50, text), unit.name);
         add_interval(&line, &row->median, unit.factor);
     }
     text_table_put(table, "%s", line.text);
@@ -675,7 +649,7 @@ static void put_row(const struct bench_row *row, struct text_table *table)
                    : !row->summary.interval[STATISTICS_P99].known
                        ? "-"
                        : time_text(row->summary.p[STATISTICS_P99], text));
-    text_table_put(table, "%s%s", row->sample_count ? number(row->throughput, text) : "",
+    text_table_put(table, "%s%s", row->sample_count ? bench_number(row->throughput, text) : "",
                    row->sample_count ? "/s" : "");
     text_table_put(table, "%s", time_text(MEDIAN_OF(row, load_ms), text));
     bench_row_memory(row, &memory);

@@ -55,6 +55,9 @@ static void write_json(struct ifg_bytes *out, const struct request *request,
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
+    for (unsigned i = 0; i < doctor_check_count; i++)
+        if (request->chosen[i] && strcmp(doctor_checks[i].id, "devices") == 0)
+            doctor_devices_json(&json);
     ifg_json_put_bool(&json, "ready", ready);
     ifg_json_put_bool(&json, "strict_ok", strict_ok);
     ifg_json_close(&json, '}');

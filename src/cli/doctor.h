@@ -11,7 +11,9 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "collect/perf/perf_errors.h"
+#include "collect/proc/proc.h"
 
 enum doctor_state {
     DOCTOR_WORKS,
@@ -64,6 +66,52 @@ void doctor_perf_refused(struct doctor_finding *finding, enum perf_error_wish wi
 void doctor_write_text(struct ifg_bytes *out, const bool *chosen,
                        const struct doctor_finding *findings);
 
+/* ---- doctor_devices.c ---- */
+
+/* What a recording may have of a device. */
+enum doctor_give {
+    DOCTOR_UTILISATION,
+    DOCTOR_MEMORY,
+    DOCTOR_POWER,
+    DOCTOR_ENERGY,
+    DOCTOR_CLOCKS,
+    DOCTOR_TEMPERATURE,
+    DOCTOR_THROTTLING,
+    DOCTOR_PROCESSES, /* who uses how much of it */
+    DOCTOR_QUEUE,
+    DOCTOR_KERNELS,
+    DOCTOR_GIVES,
+};
+extern const char *const doctor_gives[DOCTOR_GIVES];
+
+#define DOCTOR_DEVICES (PROC_DEVICE_INFOS + 1u)
+#define DOCTOR_LACKS   6u
+
+struct doctor_lack {
+    char what[32];
+    char why[200];
+    char fix[120]; /* a command, or "" */
+};
+
+struct doctor_device {
+    char name[16]; /* "cpu", "gpu 0" */
+    char model[128];
+    char driver[32];
+    bool gives[DOCTOR_GIVES];
+    struct doctor_lack lacks[DOCTOR_LACKS];
+    size_t lack_count;
+};
+
+struct doctor_devices {
+    struct doctor_device items[DOCTOR_DEVICES]; /* the processors first */
+    size_t count;
+};
+
+void doctor_devices_list(const struct host_roots *roots, struct doctor_devices *out);
+const struct doctor_devices *doctor_devices_found(void); /* of this machine, looked for once */
+void doctor_devices_text(struct ifg_bytes *out);
+void doctor_devices_json(struct ifg_json *json); /* a key of an open object */
+
 /* ---- doctor_progress.c ---- */
 
 /* Tells on a terminal what is being tried, once that takes longer than a second. */
@@ -112,5 +160,6 @@ void doctor_energy(struct doctor_finding *out);
 void doctor_nvidia(struct doctor_finding *out);
 void doctor_gpus(struct doctor_finding *out);
 void doctor_npus(struct doctor_finding *out);
+void doctor_devices_check(struct doctor_finding *out);
 
 #endif

@@ -363,5 +363,6 @@ const struct doctor_check doctor_checks[] = {
     { "nvidia", "NVIDIA GPU", DOCTOR_ACCELERATORS, false, doctor_nvidia, NULL },
     { "gpu", "other GPUs (DRM)", DOCTOR_ACCELERATORS, false, doctor_gpus, NULL },
     { "npu", "NPUs", DOCTOR_ACCELERATORS, false, doctor_npus, NULL },
+    { "devices", "devices", DOCTOR_ACCELERATORS, false, doctor_devices_check, NULL },
 };
 const unsigned doctor_check_count = sizeof doctor_checks / sizeof doctor_checks[0];

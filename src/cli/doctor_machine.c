@@ -281,7 +281,7 @@ void doctor_nvidia(struct doctor_finding *out)
         doctor_say(out, DOCTOR_NO, "not enough memory");
         return;
     }
-    proc_look_devices(collector, &self, 1, ifg_monotonic_ns(), &sink);
+    proc_look_devices(collector, &self, 1, ifg_monotonic_ns(), false, &sink);
     if (values)
         doctor_say(out, DOCTOR_WORKS, "%s: %u values", proc_gpu_words(collector), values);
     else if (device)
@@ -318,4 +318,18 @@ void doctor_npus(struct doctor_finding *out)
     const struct look *look = look_once();
 
     say_devices(out, look->npu_words, look->npu, strcmp(look->npu_words, "no device") == 0);
+}
+
+void doctor_devices_check(struct doctor_finding *out)
+{
+    const struct doctor_devices *devices = doctor_devices_found();
+    char names[256] = "";
+
+    for (size_t i = 1; i < devices->count; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s (%s)",
+                 i > 1 ? ", " : "", devices->items[i].name, devices->items[i].model);
+    if (devices->count > 1)
+        doctor_say(out, DOCTOR_WORKS, "%s", names);
+    else
+        doctor_say(out, DOCTOR_ABSENT, "no GPU or NPU is found, only the processors");
 }

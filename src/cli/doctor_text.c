@@ -95,6 +95,9 @@ void doctor_write_text(struct ifg_bytes *out, const bool *chosen,
         group = (int)doctor_checks[i].group;
         put_row(out, chosen, findings, i);
     }
+    for (unsigned i = 0; i < doctor_check_count; i++)
+        if (chosen[i] && strcmp(doctor_checks[i].id, "devices") == 0)
+            doctor_devices_text(out);
     put_summary(out, chosen, findings);
     text_fit(out);
 }

@@ -15,6 +15,7 @@
 #define SAMPLE_HZ_MAX      10000u
 #define OVERHEAD_PCT_MAX   50
 #define CAPTURE_MAX        65536u
+#define IDLE_S_MAX         60
 #define CAPTURE_BYTES      ((size_t)256 << 20)
 
 /* The first one is the recording's; the others are recorded with it. */
@@ -177,6 +178,8 @@ const struct option_row record_rows[] = {
       .choices = captures, .take = take_capture },
     { "capture-max", 0, "SIZE", "keep no more than this of inputs [256M]", OPTION_SIZE,
       AT(session.capture.max_bytes) },
+    { "idle", 0, "T", "measure idle power this long before CMD starts, for joules per inference",
+      OPTION_SECONDS, AT(session.idle_s), .what = "a time of up to a minute (2, 500ms)" },
     { 0 },
 };
 
@@ -265,6 +268,13 @@ int record_check(const struct cli_command *command, struct record_request *reque
     if (session->timeout_s > 0 && !session->next)
         return cli_usage(command->name,
                          "--timeout goes with --next; how long to record is --duration");
+    if (session->idle_s > 0 && !session->command)
+        return cli_usage(command->name,
+                         "--idle goes with CMD: a process that runs already is not idle");
+    if (session->idle_s > 0 && !(session->resources_hz > 0))
+        return cli_usage(command->name, "--idle does not go with --no-resources");
+    if (session->idle_s > IDLE_S_MAX)
+        return cli_usage(command->name, "--idle: a minute at most");
     if (session->next && session->hook == SESSION_HOOK_NONE)
         return cli_usage(command->name, "--next needs to watch runtimes: leave out --hook none");
     if (targets && session->hook == SESSION_HOOK_PRELOAD)

@@ -45,6 +45,13 @@ static void say_device(const char *kind, size_t number, size_t count,
         report_append(line, size, ", %s", size_of(device->memory_max_bytes, text));
     if (!isnan(device->power_w))
         report_append(line, size, ", %.0f W", device->power_w);
+    if (!isnan(device->clock_mhz))
+        report_append(line, size, ", %.0f MHz", device->clock_mhz);
+    if (!isnan(device->temperature_max_c))
+        report_append(line, size, ", %.0f °C", device->temperature_max_c);
+    for (size_t i = 0; i < device->throttle_count; i++)
+        report_append(line, size, "%s%s %.0f %%", i ? ", " : ", throttled by ",
+                      device->throttles[i].reason, 100 * device->throttles[i].share);
 }
 
 static void say_devices(const struct ml_input *input, char *line, size_t size)
@@ -62,11 +69,60 @@ static void say_devices(const struct ml_input *input, char *line, size_t size)
         say_device("NPU", i, resources->npu_count, &resources->npus[i], line, size);
 }
 
+/* ---- energy ---- */
+
+static const char *joules_text(double joules, char *out, size_t size)
+{
+    const char *unit = joules >= 1 ? "J" : joules >= 1e-3 ? "mJ" : "µJ";
+    double value = joules >= 1 ? joules : joules >= 1e-3 ? 1e3 * joules : 1e6 * joules;
+
+    snprintf(out, size, "%.3g %s", value, unit);
+    if (value >= 1000)
+        snprintf(out, size, "%.0f %s", value, unit);
+    return out;
+}
+
+static void say_energy(const struct joules *joules, const struct joules_row *row, char *line,
+                       size_t size)
+{
+    const struct joules_device *device = &joules->devices[row->device];
+    char text[32], low[32], high[32], words[120];
+
+    report_append(line, size, "%s%s ", *line ? " · " : "", device->title);
+    if (isnan(row->joules)) {
+        report_append(line, size, "n/a: %s", row->reason);
+        return;
+    }
+    report_append(line, size, "%s%s (%s to %s) above idle", row->others ? "≤ " : "",
+                  joules_text(row->joules, text, sizeof text),
+                  joules_text(row->low_j, low, sizeof low),
+                  joules_text(row->high_j, high, sizeof high));
+    if (row->shared)
+        report_append(line, size, ", divided by time among models");
+    if (row->others)
+        report_append(line, size, ", other programs were on the device");
+    report_append(line, size, "; idle %.1f W, %s", device->idle_w,
+                  joules_idle_words(device, words, sizeof words));
+}
+
+void report_write_energy(const struct report_request *request, uint32_t model,
+                         struct ifg_bytes *out)
+{
+    const struct joules *joules = request->report->joules;
+    char line[1200] = "";
+
+    for (size_t i = 0; joules && i < joules->row_count; i++)
+        if (joules->rows[i].model == model)
+            say_energy(joules, &joules->rows[i], line, sizeof line);
+    if (*line)
+        report_wrap(out, 4, "Joules per inference  ", line);
+}
+
 void report_write_machine(const struct report_request *request, struct ifg_bytes *out)
 {
     const struct ml_input *input = request->report->input;
     const struct resources *resources = input->resources;
-    char line[800] = "";
+    char line[2400] = "";
     char text[32];
     size_t at = out->size;
 

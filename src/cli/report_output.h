@@ -25,6 +25,10 @@ void report_write_findings(const struct report_request *request, struct ifg_byte
 void report_write_recording(const struct report_request *request, struct ifg_bytes *out);
 
 /* report_machine.c: what was used meanwhile; nothing if that was not recorded. */
+/* What the inferences of a model took of devices' energy. */
+void report_write_energy(const struct report_request *request, uint32_t model,
+                         struct ifg_bytes *out);
+
 void report_write_machine(const struct report_request *request, struct ifg_bytes *out);
 
 /* report_memory.c: memory before, at most and after, and who held it; nothing if none is known. */

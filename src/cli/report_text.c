@@ -275,6 +275,7 @@ static void write_models(const struct report_request *request, struct ifg_bytes 
             if (!input->stage_count)
                 write_request(function, out);
         }
+        report_write_energy(request, report->models[i], out);
         write_operators(request, model, out);
         report_write_samples_of(request, i, out);
     }

@@ -165,6 +165,7 @@ static void write_model(struct ifg_json *json, const struct report *report, size
     ifg_json_close(json, ']');
     write_operators(json, report, limit, model);
     document_samples_of(json, report, model);
+    document_energy_of(json, report, model);
     ifg_json_close(json, '}');
 }
 

@@ -122,6 +122,7 @@ struct session_options {
     bool no_gpu;         /* leave accelerators out of what is looked at */
     bool no_sources;     /* leave the text of sampled files out of the trace */
     double resources_hz; /* looks at what is used, so many a second; 0: none */
+    double idle_s;       /* measure idle power so long before the command starts; 0: do not */
     double duration_s;   /* 0: until the program ends or the user stops */
     double delay_s;      /* nothing of before is recorded */
     size_t max_bytes;    /* stop when the file is so large; 0: never */

@@ -166,6 +166,9 @@
 #define TRACE_FACT_MEMORY_LONGEST_GAP_MS      "memory.longest_gap_ms"
 #define TRACE_FACT_MEMORY_CPU_SECONDS         "memory.cpu_seconds"
 #define TRACE_FACT_RESOURCES_CPU_SECONDS      "resources.cpu_seconds"
+#define TRACE_FACT_DEVICES_LOOKS              "devices.looks"
+#define TRACE_FACT_DEVICES_LONGEST_MS         "devices.longest_ms"
+#define TRACE_FACT_DEVICES_CPU_SECONDS        "devices.cpu_seconds"
 #define TRACE_FACT_RESOURCES_GPU              "resources.gpu"
 #define TRACE_FACT_RESOURCES_NPU              "resources.npu"
 

@@ -47,7 +47,7 @@ exits "doctor" 0 "$INFEROGRAM" doctor
 cp "$T/stdout" "$T/text"
 is "nothing on stderr" "$(cat "$T/stderr")" ""
 matches "launch works" "$(cat "$T/text")" "^  launch and hooks +works"
-is "topics" "$(grep '^[A-Z]' "$T/text" | paste -sd,)" "Recording,Sampling,Names and code,The machine,Accelerators"
+is "topics" "$(grep '^[A-Z]' "$T/text" | paste -sd,)" "Recording,Sampling,Names and code,The machine,Accelerators,Devices, and what recordings have of them"
 is "fits 100 columns" "$(grep -E '.{101}' "$T/text")" ""
 is "no blanks at the end of a line" "$(grep ' $' "$T/text")" ""
 is "no control characters where there is no terminal" "$(tr -d '\n\040-\377' <"$T/text")" ""
@@ -89,6 +89,16 @@ if [ -e /dev/nvidiactl ]; then
 else
     ok "a driver" with_nvml "$INFEROGRAM" doctor nvidia energy
     matches "its device and values" "$(cat "$T/stdout")" "NVIDIA GPU +works +.+: [1-9][0-9]* values"
+    ok "the list of devices" with_nvml "$INFEROGRAM" doctor devices
+    matches "what one gives" "$(tr -s ' \n' '  ' <"$T/stdout")" \
+        "gpu 1 Fake GPU B: utilisation, memory, power, energy, clocks, temperature, throttling"
+    ok "as JSON" with_nvml "$INFEROGRAM" doctor --json devices
+    is "with the same" "$(python3 -c 'import json, sys
+d = {x["name"]: x for x in json.load(open(sys.argv[1]))["devices"]}
+print(sorted(d), d["gpu 0"]["model"], d["gpu 0"]["driver"], "energy" in d["gpu 0"]["gives"], all(m["why"] for x in d.values() for m in x["missing"]))' "$T/stdout")" \
+        "['cpu', 'gpu 0', 'gpu 1'] Fake GPU A nvidia True True"
+    ok "a device that is divided" with_nvml FAKE_NVML=mig "$INFEROGRAM" doctor devices
+    contains "is said" "$(tr -s ' \n' '  ' <"$T/stdout")" "no utilisation: MIG is on"
     exits "a driver that does not start" 4 with_nvml FAKE_NVML=broken "$INFEROGRAM" doctor --strict nvidia
     matches "why" "$(cat "$T/stdout")" "NVIDIA GPU +no +NVML does not start"
     mkdir "$T/slow"

@@ -36,12 +36,13 @@ measured() { # MODEL: with devices that count 300 mJ at every look
 }
 exits "a row that does not run on the GPU" 0 measured "$quick"
 matches "is not charged with it; idle power is told" "$(cat "$T/stdout")" \
-    '^energy +.*GPU: not used \(idle .*GPU 0\.[01][0-9]* W, measured for [0-9]+\.[0-9] s before\)'
+    '^energy +.*GPU: not used \(idle .*GPU 0\.[0-6][0-9]* W, measured for [0-9]+\.[0-9] s before\)'
 lacks "no energy of the GPU" "$(cat "$T/stdout")" "GPU [0-9]* mJ"
 is "nor in JSON" "$(value 'd["energy"]["gpu_j"], "GPU: not used" in d["energy"]["reason"]')" "(None, True)"
-is "which keeps the idle power and how long it was measured" "$(value '2 <= d["energy"]["idle_s"] and abs(d["energy"]["idle_gpu_w"] - 0.3 / d["energy"]["idle_s"]) < 1e-9')" True
+is "which keeps the idle power and how long it was measured" "$(value '2 <= d["energy"]["idle_s"] and abs(d["energy"]["idle_gpu_w"] - 4 * 0.3 / d["energy"]["idle_s"]) < 1e-9')" True
 exits "a row that runs on the GPU" 0 measured "$T/on_gpu"
-matches "is charged" "$(cat "$T/stdout")" '^energy +.*GPU [0-9.]+ mJ per inference above idle \(idle '
+matches "is charged" "$(cat "$T/stdout")" '^energy +.*GPU [0-9.]+ mJ \([0-9.]+ to [0-9.]+\) per inference above idle \(idle '
 is "with what is above idle" "$(value '0 < d["energy"]["gpu_j"] * len(d["raw_samples_ms"]) < 0.3 * len(d["blocks"])')" True
+is "and its bounds" "$(value '0 <= d["energy"]["gpu_low_j"] <= d["energy"]["gpu_j"] <= d["energy"]["gpu_high_j"]')" True
 
 done_testing

@@ -132,8 +132,9 @@ is "children are seen" "$seen" 1
 ticker -s 60
 LD_LIBRARY_PATH=$BUILD_DIR/tests/programs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NVML_PID=$ticker \
     "$INFEROGRAM" record -q -f -o "$trace" --duration 0.7 --pid "$ticker"
-is "GPUs by NVML" "$(rows "SELECT name, max(value) FROM counter WHERE name GLOB 'gpu 1 *' AND process = 0 GROUP BY name ORDER BY name" | tr '\n' ' ')" \
-    "gpu 1 busy %,37 gpu 1 clock MHz,1410 gpu 1 memory busy %,12 gpu 1 memory clock MHz,2619 gpu 1 memory used bytes,2000000000 gpu 1 power W,50 gpu 1 power capped,1 gpu 1 slowed by heat,0 gpu 1 temperature C,55 "
+is "GPUs by NVML" "$(rows "SELECT name, max(value) FROM counter WHERE name GLOB 'gpu 1 *' AND name NOT LIKE '%energy J' AND process = 0 GROUP BY name ORDER BY name" | tr '\n' ' ')" \
+    "gpu 1 busy %,37 gpu 1 clock MHz,1410 gpu 1 memory busy %,12 gpu 1 memory clock MHz,2619 gpu 1 memory used bytes,2000000000 gpu 1 other processes,0 gpu 1 power W,50 gpu 1 power capped,1 gpu 1 slowed by heat,0 gpu 1 temperature C,55 gpu 1 throttled: hardware slowdown,0 gpu 1 throttled: heat (hardware),0 gpu 1 throttled: heat (software),0 gpu 1 throttled: power brake,0 gpu 1 throttled: power cap,1 "
+is "their energy only grows" "$(rows "SELECT count(*) > 1 AND min(value) >= 5000 AND max(value) > min(value) FROM counter WHERE name = 'gpu 1 energy J'")" 1
 is "and what the process has of them" "$(rows "SELECT DISTINCT name, value FROM counter WHERE name = 'gpu 0 memory bytes' AND process > 0")" \
     "gpu 0 memory bytes,123456789"
 is "their names" "$(rows "SELECT value FROM fact WHERE key = 'resources.gpu'")" '"Fake GPU A, Fake GPU B"'

@@ -3,12 +3,22 @@
  * Stands in for libnvidia-ml.so.1: two devices, of which FAKE_NVML says what they tell. "energy":
  * both count, 100 and 200 mJ more at every look; "power": both draw 50 W and count nothing;
  * "mixed": the second one only tells power; "silent": neither; "none": no device; "broken": does
- * not start. Both are busy to 37 %, warm, capped in power, and used by the process of number
- * FAKE_NVML_PID.
+ * not start; "mig": the first one is divided into two parts and tells no utilisation. Both are busy
+ * to 37 %, warm, capped in power, and used by the process of number FAKE_NVML_PID.
+ *
+ * "meter": the first one takes 50 W, and as many joules more as the program in the file
+ * FAKE_NVML_WORK says that it used (tests/programs/energy_work.c); it is busy while that grows, and
+ * the file names the process. The second one takes 20 W and has nothing to do.
+ *
+ * FAKE_NVML_SLOW: milliseconds that every answer takes; FAKE_NVML_STUCK: the third answer about
+ * energy never comes.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 int nvmlInit_v2(void);
 int nvmlShutdown(void);
@@ -24,13 +34,51 @@ int nvmlDeviceGetTemperature(void *device, unsigned kind, unsigned *degrees);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *processes);
 
+int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *later);
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count);
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **part);
+
 static unsigned long long counters[2] = { 1000000, 5000000 };
+static double work_before; /* that was told, for "busy" */
 
 static int is(const char *mode)
 {
     const char *chosen = getenv("FAKE_NVML");
 
     return chosen && strcmp(chosen, mode) == 0;
+}
+
+static void take_time(void)
+{
+    const char *slow = getenv("FAKE_NVML_SLOW");
+
+    if (slow)
+        usleep((useconds_t)strtoul(slow, NULL, 10) * 1000);
+}
+
+/* Joules, and the number of the process; zeros while there is none. */
+static void read_work(double work[2])
+{
+    const char *path = getenv("FAKE_NVML_WORK");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    work[0] = work[1] = 0;
+    if (fd < 0)
+        return;
+    if (pread(fd, work, 2 * sizeof work[0], 0) != 2 * (ssize_t)sizeof work[0])
+        work[0] = work[1] = 0;
+    close(fd);
+}
+
+static unsigned long long meter_mj(int is_first)
+{
+    struct timespec now;
+    double work[2], seconds;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    read_work(work);
+    return (unsigned long long)(1e3 * (is_first ? 50 * seconds + work[0] : 20 * seconds));
 }
 
 int nvmlInit_v2(void)
@@ -58,7 +106,16 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *energy_mj)
 {
     unsigned long long *counter = device;
+    static unsigned answers;
 
+    take_time();
+    if (getenv("FAKE_NVML_STUCK") && ++answers > 2)
+        for (;;)
+            pause();
+    if (is("meter")) {
+        *energy_mj = meter_mj(counter == &counters[0]);
+        return 0;
+    }
     if (is("power") || is("silent") || (is("mixed") && counter == &counters[1]))
         return 3;
     *counter += counter == &counters[0] ? 100 : 200;
@@ -81,18 +138,30 @@ int nvmlDeviceGetName(void *device, char *name, unsigned length)
 
 int nvmlDeviceGetUtilizationRates(void *device, unsigned *rates)
 {
-    (void)device;
+    take_time();
     rates[0] = 37;
     rates[1] = 12;
-    return 0;
+    if (is("meter")) {
+        double work[2];
+
+        read_work(work);
+        rates[0] = device == &counters[0] && work[0] > work_before ? 37 : 0;
+        if (device == &counters[0])
+            work_before = work[0];
+    }
+    return is("mig") && device == &counters[0] ? 3 : 0;
 }
 
 int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *memory)
 {
-    (void)device;
+    double work[2] = { 0, 0 };
+
+    take_time();
+    if (is("meter") && device == &counters[0])
+        read_work(work);
     memory[0] = 16000000000;
-    memory[1] = 14000000000;
-    memory[2] = 2000000000;
+    memory[1] = work[1] > 0 ? 13000000000 : 14000000000;
+    memory[2] = work[1] > 0 ? 3000000000 : 2000000000;
     return 0;
 }
 
@@ -126,12 +195,37 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void 
         unsigned instances[2];
     } process = { 0, 123456789, { 0, 0 } };
     const char *pid = getenv("FAKE_NVML_PID");
+    double work[2] = { 0, 0 };
 
-    (void)device;
-    if (!*count || !pid)
+    if (is("meter") && device == &counters[0])
+        read_work(work);
+    if (is("meter") && !(work[1] > 0)) {
+        *count = 0;
+        return 0;
+    }
+    if (!*count || (!pid && !(work[1] > 0)))
         return 7;
-    process.pid = (unsigned)strtoul(pid, NULL, 10);
+    process.pid = work[1] > 0 ? (unsigned)work[1] : (unsigned)strtoul(pid, NULL, 10);
     memcpy(processes, &process, sizeof process);
     *count = 1;
     return 0;
+}
+
+int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *later)
+{
+    *now = *later = is("mig") && device == &counters[0];
+    return 0;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count)
+{
+    (void)device;
+    *count = 7;
+    return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **part)
+{
+    *part = device;
+    return index == 1 || index == 4 ? 0 : 6;
 }

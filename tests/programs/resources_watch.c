@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     pid_t pid = argc > 1 ? (pid_t)strtol(argv[1], NULL, 10) : getpid();
     long looks = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
     bool shown = false;
-    const struct proc_sink sink = { print, &shown };
+    const struct proc_sink sink = { print, &shown, NULL };
     struct proc_collector *collector = proc_open(&host_system, now(CLOCK_MONOTONIC));
     char missing[800];
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         shown = i == looks;
         proc_look(collector, wall, shown, &sink);
         middle = now(CLOCK_MONOTONIC);
-        proc_look_devices(collector, &pid, 1, middle, &sink);
+        proc_look_devices(collector, &pid, 1, middle, false, &sink);
         printf("look %ld: %.3f ms, with devices %.3f ms, CPU %.3f ms\n", i,
                (double)(middle - wall) / 1e6, (double)(now(CLOCK_MONOTONIC) - wall) / 1e6,
                (double)(now(CLOCK_THREAD_CPUTIME_ID) - cpu) / 1e6);

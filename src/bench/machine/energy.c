@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Energy of processors (RAPL, by powercap) and of NVIDIA devices (NVML, loaded only if it is
- * there): see trust.h. Counters only grow and, for RAPL, start again at a told maximum. A device
- * that counts no energy tells its power; that times the time since the last look is the next best.
+ * Energy of processors (RAPL) and of NVIDIA devices (NVML, loaded only if it is there): see
+ * trust.h. A device that counts no energy tells its power; that times the time since the last look
+ * is the next best.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/small_file.h"
-#include "base/sudo.h"
 #include "base/ticks.h"
 #include "bench/machine/trust.h"
 #include "system/nvml.h"
-
-#define MISSING  UINT64_MAX
-#define PACKAGES 8
-
-struct package {
-    char path[256]; /* of energy_uj */
-    uint64_t most_uj;
-    uint64_t last_uj;
-};
+#include "system/rapl.h"
 
 struct device {
     void *handle;
@@ -35,8 +20,7 @@ struct device {
 };
 
 struct energy {
-    struct package packages[PACKAGES];
-    size_t package_count;
+    struct rapl rapl;
     struct nvml nvml;
     int (*energy_mj)(void *, unsigned long long *);
     int (*power_mw)(void *, unsigned *);
@@ -45,66 +29,6 @@ struct energy {
     uint64_t last_ns;
     bool started;
 };
-
-/* ---- RAPL ---- */
-
-/* Package domains are intel-rapl:N (AMD's too); psys, where there is one, contains them. */
-static const char *find_packages(const struct host_roots *roots, struct energy *energy)
-{
-    char path[256], name[32];
-    static char advice[] = "CPU energy is readable by root only (CVE-2020-8694): sudo chmod a+r "
-                           "/sys/class/powercap/*/energy_uj";
-    bool denied = false;
-
-    for (unsigned i = 0; i < 2 * PACKAGES && energy->package_count < PACKAGES; i++) {
-        struct package *package = &energy->packages[energy->package_count];
-        int fd;
-
-        snprintf(path, sizeof path, "%s/class/powercap/intel-rapl:%u/name", roots->sys, i);
-        if (!ifg_read_small(path, name, sizeof name) || strncmp(name, "package", 7) != 0)
-            continue;
-        snprintf(package->path, sizeof package->path, "%s/class/powercap/intel-rapl:%u/energy_uj",
-                 roots->sys, i);
-        fd = open(package->path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0) {
-            denied |= errno == EACCES || errno == EPERM;
-            continue;
-        }
-        close(fd);
-        snprintf(path, sizeof path, "%s/class/powercap/intel-rapl:%u/max_energy_range_uj",
-                 roots->sys, i);
-        package->most_uj = ifg_read_number(path);
-        package->last_uj = ifg_read_number(package->path);
-        if (package->last_uj != MISSING)
-            energy->package_count++;
-    }
-    if (denied)
-        return ifg_fit_sudo(advice); /* root without capabilities, as in a container */
-    return "no RAPL energy counters on this machine";
-}
-
-static double read_packages(struct energy *energy)
-{
-    double sum_uj = 0;
-
-    if (energy->package_count == 0)
-        return (double)NAN;
-    for (size_t i = 0; i < energy->package_count; i++) {
-        struct package *package = &energy->packages[i];
-        uint64_t now_uj = ifg_read_number(package->path);
-
-        if (now_uj == MISSING)
-            return (double)NAN;
-        if (now_uj >= package->last_uj)
-            sum_uj += (double)(now_uj - package->last_uj);
-        else if (package->most_uj != MISSING && package->last_uj <= package->most_uj)
-            sum_uj += (double)(package->most_uj - package->last_uj) + (double)now_uj;
-        else /* it went back and nothing tells how far */
-            sum_uj = (double)NAN;
-        package->last_uj = now_uj;
-    }
-    return sum_uj / 1e6;
-}
 
 /* ---- NVML ---- */
 
@@ -170,9 +94,9 @@ struct energy *energy_open(const struct host_roots *roots, const char **out_reas
         *out_reason = "not enough memory";
         return NULL;
     }
-    no_cpu = find_packages(roots, energy);
+    no_cpu = rapl_open(roots, &energy->rapl);
     no_gpu = find_devices(energy);
-    if (energy->package_count || energy->device_count)
+    if (energy->rapl.count || energy->device_count)
         return energy;
     snprintf(both, sizeof both, "%s; %s", no_cpu, no_gpu);
     *out_reason = both;
@@ -190,7 +114,7 @@ void energy_read(struct energy *energy, struct energy_use *out)
     now_ns = ifg_monotonic_ns();
     out->seconds = energy->started ? (double)(now_ns - energy->last_ns) / 1e9 : 0;
     energy->last_ns = now_ns;
-    out->cpu_j = read_packages(energy);
+    out->cpu_j = rapl_read(&energy->rapl);
     out->gpu_j = read_devices(energy, out->seconds);
     if (energy->started)
         return;

@@ -14,7 +14,9 @@
 #include "bench/measure/measure_internal.h"
 #include "runtimes/runtimes.h"
 
-#define IDLE_MS          2000u    /* that idle power is measured for */
+#define IDLE_MS          2000u    /* that idle power is measured for, */
+#define IDLE_PIECES      4u       /* in so many pieces, whose range says how well it is known */
+#define COUNTER_STEP_S   0.1      /* counters of NVIDIA's devices move in steps of up to that */
 #define LIVE_SAMPLES_MAX 1000000u /* of one second */
 
 void bench_options_init(struct bench_options *options)
@@ -223,6 +225,8 @@ static bool describe_row(const struct measure_row *from, struct bench_row *row)
     row->available = true;
     row->steady = true;
     row->energy_cpu_j = row->energy_gpu_j = NAN;
+    row->energy_cpu_low_j = row->energy_cpu_high_j = NAN;
+    row->energy_gpu_low_j = row->energy_gpu_high_j = NAN;
     row->energy_idle_cpu_w = row->energy_idle_gpu_w = row->energy_idle_s = NAN;
     row->open.found_hz = NAN;
     return set_text(&row->name, from->variant ? from->variant->name : "default") &&
@@ -426,10 +430,17 @@ static enum ifg_status judge_machine(struct measure_row *from, struct ifg_error 
 
 /* ---- energy ---- */
 
+static void widen(struct measure_range *range, double watts)
+{
+    range->low = watts > range->low ? range->low : watts;
+    range->high = watts < range->high ? range->high : watts;
+}
+
 /* What the machine takes when nothing of this runs: it is no row's. */
 static void measure_idle(struct measurement *all)
 {
-    uint64_t end_ns = ifg_monotonic_ns() + IDLE_MS * 1000000ull;
+    uint64_t end_ns = ifg_monotonic_ns();
+    struct energy_use piece;
     struct bench_progress progress = { .row = "",
                                        .phase = "measuring idle power",
                                        .last_p50_ms = NAN };
@@ -438,10 +449,33 @@ static void measure_idle(struct measurement *all)
         return;
     if (all->options->progress)
         all->options->progress(&progress, all->options->user);
-    energy_read(all->energy, &all->idle);
-    while (ifg_monotonic_ns() < end_ns && !measure_stopped(all->options))
-        usleep(20000);
-    energy_read(all->energy, &all->idle);
+    energy_read(all->energy, &piece);
+    all->idle_cpu_w = all->idle_gpu_w = (struct measure_range){ NAN, NAN };
+    for (unsigned i = 0; i < IDLE_PIECES; i++) {
+        end_ns += IDLE_MS / IDLE_PIECES * 1000000ull;
+        while (ifg_monotonic_ns() < end_ns && !measure_stopped(all->options))
+            usleep(20000);
+        energy_read(all->energy, &piece);
+        all->idle.cpu_j += piece.cpu_j;
+        all->idle.gpu_j += piece.gpu_j;
+        all->idle.seconds += piece.seconds;
+        if (!(piece.seconds > 0))
+            continue;
+        widen(&all->idle_cpu_w, piece.cpu_j / piece.seconds);
+        widen(&all->idle_gpu_w, piece.gpu_j / piece.seconds);
+    }
+}
+
+/* The bounds of what an inference took: idle power may have been anything in its range, and each
+ * block begins and ends somewhere in a step of the counter. Such errors are independent. */
+static void bound_energy(double used_j, double seconds, const struct measure_range *idle_w,
+                         double step_s, double blocks, double inferences, double *out_low,
+                         double *out_high)
+{
+    double step_j = step_s * sqrt(blocks) * fmax(0, used_j / seconds - idle_w->low);
+
+    *out_low = fmax(0, (used_j - seconds * idle_w->high - step_j) / inferences);
+    *out_high = (used_j - seconds * idle_w->low + step_j) / inferences;
 }
 
 /* Whether nodes of a row run on an NVIDIA device; where that is not known, whether one was asked
@@ -485,6 +519,13 @@ static bool finish_energy(const struct measurement *all, const struct measure_ro
     if (nvidia)
         row->energy_gpu_j =
             energy_above_idle(use->gpu_j, use->seconds, row->energy_idle_gpu_w) / inferences;
+    if (!isnan(row->energy_cpu_j))
+        bound_energy(use->cpu_j, use->seconds, &all->idle_cpu_w, 0, (double)row->block_count,
+                     inferences, &row->energy_cpu_low_j, &row->energy_cpu_high_j);
+    if (!isnan(row->energy_gpu_j))
+        bound_energy(use->gpu_j, use->seconds, &all->idle_gpu_w, COUNTER_STEP_S,
+                     (double)row->block_count, inferences, &row->energy_gpu_low_j,
+                     &row->energy_gpu_high_j);
     if (!isnan(use->cpu_j) && isnan(row->energy_cpu_j))
         snprintf(reason, sizeof reason, "CPU: not above idle power");
     if (!isnan(use->gpu_j) && isnan(row->energy_gpu_j))

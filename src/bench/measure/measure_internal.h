@@ -55,6 +55,9 @@ struct measurement {
     size_t row_count;
     struct energy *energy;
     struct energy_use idle; /* before anything ran */
+    struct measure_range {
+        double low, high;
+    } idle_cpu_w, idle_gpu_w; /* of pieces of that */
     struct measure_live live;
     bool fatal; /* the error concerns every row */
 };

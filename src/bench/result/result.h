@@ -101,6 +101,7 @@ struct bench_row {
     char *ops_reason; /* why there are none */
     struct trust trust;
     double energy_cpu_j, energy_gpu_j; /* per inference, above idle; NAN */
+    double energy_cpu_low_j, energy_cpu_high_j, energy_gpu_low_j, energy_gpu_high_j;
     double energy_idle_cpu_w, energy_idle_gpu_w;
     double energy_idle_s; /* how long that was measured; NAN: it was not, and nothing subtracted */
     char *energy_reason;

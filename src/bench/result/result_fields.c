@@ -430,6 +430,10 @@ static const struct field open_loop_fields[] = {
 static const struct field energy_fields[] = {
     FIELD("cpu_j", TIME, W(energy_cpu_j)),
     FIELD("gpu_j", TIME, W(energy_gpu_j)),
+    FIELD("cpu_low_j", TIME, W(energy_cpu_low_j)),
+    FIELD("cpu_high_j", TIME, W(energy_cpu_high_j)),
+    FIELD("gpu_low_j", TIME, W(energy_gpu_low_j)),
+    FIELD("gpu_high_j", TIME, W(energy_gpu_high_j)),
     FIELD("idle_cpu_w", TIME, W(energy_idle_cpu_w)),
     FIELD("idle_gpu_w", TIME, W(energy_idle_gpu_w)),
     FIELD("idle_s", TIME, W(energy_idle_s)),

@@ -108,6 +108,9 @@ static void fill_row(struct bench_row *row, bool open)
     row->trust.count = 2;
     row->energy_cpu_j = 0.25;
     row->energy_gpu_j = NAN;
+    row->energy_cpu_low_j = 0.125;
+    row->energy_cpu_high_j = 0.5;
+    row->energy_gpu_low_j = row->energy_gpu_high_j = NAN;
     row->energy_idle_cpu_w = 8.5;
     row->energy_idle_gpu_w = NAN;
     row->energy_idle_s = 2;

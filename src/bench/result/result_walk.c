@@ -390,6 +390,8 @@ void result_reading_row_init(struct bench_row *row)
 {
     row->available = true;
     row->energy_cpu_j = row->energy_gpu_j = NAN;
+    row->energy_cpu_low_j = row->energy_cpu_high_j = NAN;
+    row->energy_gpu_low_j = row->energy_gpu_high_j = NAN;
     row->energy_idle_cpu_w = row->energy_idle_gpu_w = row->energy_idle_s = NAN;
     row->open.found_hz = row->open.lateness_p99_ms = NAN;
     row->trust.level = TRUST_NOT_AVAILABLE;

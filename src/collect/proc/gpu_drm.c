@@ -13,6 +13,8 @@
 
 #define EVERY_NS     (SECOND_NS / 10)
 #define FIND_FDS_NS  (5 * SECOND_NS)
+#define NONE_YET_NS  SECOND_NS /* until a process has one */
+#define ENGINES_MAX  16u       /* of one process, by name */
 #define FDS_LOOKED   4096u
 #define LEAST_NS     5000000ull
 #define RESIDENCY_NS (SECOND_NS / 4) /* milliseconds of idleness: shares of less are noise */
@@ -29,24 +31,13 @@ static int by_path(const void *a, const void *b)
     return strverscmp(((const struct proc_device *)a)->path, ((const struct proc_device *)b)->path);
 }
 
-/* The driver's name from "DRIVER=amdgpu" in uevent. */
 static void read_driver(struct proc_device *device)
 {
     char path[256], text[1024];
-    const char *at;
-    size_t length = 0;
 
     snprintf(path, sizeof path, "%s/device/uevent", device->path);
-    if (!ifg_read_small(path, text, sizeof text))
-        return;
-    at = strncmp(text, "DRIVER=", 7) == 0 ? text : strstr(text, "\nDRIVER=");
-    if (!at)
-        return;
-    at = strchr(at, '=') + 1;
-    while (length + 1 < sizeof device->driver && at[length] > ' ' && at[length] < 0x7f)
-        length++;
-    memcpy(device->driver, at, length);
-    device->driver[length] = '\0';
+    if (ifg_read_small(path, text, sizeof text))
+        proc_parse_driver(text, device->driver, sizeof device->driver);
 }
 
 void proc_devices_find(struct proc_devices *devices, const char *folder, const char *prefix)
@@ -69,13 +60,51 @@ void proc_devices_find(struct proc_devices *devices, const char *folder, const c
     qsort(devices->items, devices->count, sizeof devices->items[0], by_path);
 }
 
+/* NVIDIA's own driver tells nothing here, and NVML everything; the rest of these only show a
+ * picture. */
+static bool is_left_out(const char *driver)
+{
+    static const char *const others[] = { "nvidia",     "nvidia-drm", "ast",
+                                          "bochs-drm",  "bochs",      "cirrus",
+                                          "hyperv_drm", "mgag200",    "qxl",
+                                          "simpledrm",  "vmwgfx",     "virtio_gpu",
+                                          "virtio-pci", "vkms",       "simple-framebuffer" };
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strcmp(driver, others[i]) == 0)
+            return true;
+    return false;
+}
+
+/* How many devices NVML will number from 0 on. */
+static size_t count_nvidia(const struct host_roots *roots)
+{
+    char folder[128];
+    struct dirent *entry;
+    size_t count = 0;
+    DIR *entries;
+
+    snprintf(folder, sizeof folder, "%.100s/driver/nvidia/gpus", roots->proc);
+    entries = opendir(folder);
+    while (entries && (entry = readdir(entries)) != NULL)
+        count += entry->d_name[0] != '.';
+    if (entries)
+        closedir(entries);
+    return count;
+}
+
 void proc_drm_open(struct proc_devices *gpus, const struct host_roots *roots)
 {
     char folder[128];
-    size_t used = 0;
+    size_t used = 0, kept = 0;
 
     snprintf(folder, sizeof folder, "%.100s/class/drm", roots->sys);
     proc_devices_find(gpus, folder, "card");
+    for (size_t i = 0; i < gpus->count; i++)
+        if (!is_left_out(gpus->items[i].driver))
+            gpus->items[kept++] = gpus->items[i];
+    gpus->count = kept;
+    gpus->first = count_nvidia(roots);
     if (!gpus->count) {
         snprintf(gpus->words, sizeof gpus->words, "no driver");
         return;
@@ -168,6 +197,7 @@ static void look_at_device(struct proc_device *device, size_t number, uint64_t n
                                           "device/tile0/gt0/freq0/act_freq" };
     static const char *const powers[] = { "power1_average", "power1_input" };
     static const char *const heats[] = { "temp1_input" };
+    static const char *const counts[] = { "energy1_input" };
     static const char *const hertz[] = { "freq1_input" };
     uint64_t value = read_below(device, "device/gpu_busy_percent");
 
@@ -183,6 +213,9 @@ static void look_at_device(struct proc_device *device, size_t number, uint64_t n
         put(device, number, "clock MHz", (double)value, sink);
     else if ((value = read_sensor(device, hertz, 1)) != MISSING)
         put(device, number, "clock MHz", (double)value / 1e6, sink);
+    value = read_sensor(device, counts, 1);
+    if (value != MISSING)
+        put(device, number, "energy J", (double)value / 1e6, sink);
     value = read_sensor(device, powers, 2);
     if (value != MISSING)
         put(device, number, "power W", (double)value / 1e6, sink);
@@ -197,7 +230,7 @@ void proc_drm_look(struct proc_devices *gpus, uint64_t now_ns, bool last,
     if (!gpus->count || !proc_is_due(&gpus->next_ns, now_ns, EVERY_NS, last))
         return;
     for (size_t i = 0; i < gpus->count; i++)
-        look_at_device(&gpus->items[i], i, now_ns, sink);
+        look_at_device(&gpus->items[i], gpus->first + i, now_ns, sink);
 }
 
 /* ---- a process ---- */
@@ -223,7 +256,14 @@ static bool is_same(const struct drm_client *left, const struct drm_client *righ
            strcmp(left->device, right->device) == 0;
 }
 
-/* Which descriptors are of a device; a client that has several of them counts once. */
+/* "/dev/nvidia0"; its controls (nvidiactl, nvidia-uvm) are not a device. */
+static bool is_nvidia(const char *link)
+{
+    return strncmp(link, "/dev/nvidia", 11) == 0 && is_number(link + 11);
+}
+
+/* Which descriptors are of a device; a client that has several of them counts once. What has no
+ * fdinfo (qaic, NVIDIA) is only seen to be open. */
 static void find_descriptors(struct proc_process *process, const struct host_roots *roots)
 {
     struct drm_client clients[PROC_DRM_FDS];
@@ -233,12 +273,14 @@ static void find_descriptors(struct proc_process *process, const struct host_roo
     DIR *fds;
 
     process->drm_fd_count = 0;
+    process->nvidia_open = process->accel_open = 0;
     snprintf(folder, sizeof folder, "%s/%u/fd", roots->proc, process->pid);
     fds = opendir(folder);
+    process->fds_read = fds != NULL;
     while (fds && process->drm_fd_count < PROC_DRM_FDS && looked++ < FDS_LOOKED &&
            (entry = readdir(fds)) != NULL) {
         struct drm_client *client = &clients[process->drm_fd_count];
-        bool known = false;
+        bool known = false, is_accel;
         uint64_t fd;
         ssize_t length;
 
@@ -247,73 +289,121 @@ static void find_descriptors(struct proc_process *process, const struct host_roo
         snprintf(path, sizeof path, "%s/%u", folder, (uint32_t)fd);
         length = readlink(path, link, sizeof link - 1);
         link[length > 0 ? length : 0] = '\0';
-        if ((strncmp(link, "/dev/dri/", 9) != 0 && strncmp(link, "/dev/accel/", 11) != 0) ||
+        is_accel = strncmp(link, "/dev/accel/", 11) == 0;
+        process->accel_open += is_accel;
+        process->nvidia_open += is_nvidia(link);
+        if ((strncmp(link, "/dev/dri/", 9) != 0 && !is_accel) ||
             !read_client(process, roots, (uint32_t)fd, client))
             continue;
         for (size_t i = 0; i < process->drm_fd_count; i++)
             known |= is_same(&clients[i], client);
-        if (!known)
-            process->drm_fds[process->drm_fd_count++] = (uint32_t)fd;
+        if (known)
+            continue;
+        process->drm_is_npu[process->drm_fd_count] = is_accel || proc_is_npu_driver(client->driver);
+        process->drm_fds[process->drm_fd_count++] = (uint32_t)fd;
     }
     if (fds)
         closedir(fds);
 }
 
-static void put_engines(const struct drm_client *now, const struct drm_client *before, uint32_t pid,
-                        double elapsed_ns, const struct proc_sink *sink)
+/* What a process has of engines of one name, on all its clients. */
+struct engine_use {
+    char name[PROC_NAME_BYTES];
+    double percent;
+};
+
+struct engine_uses {
+    struct engine_use items[ENGINES_MAX];
+    size_t count;
+};
+
+static void add_use(struct engine_uses *uses, bool is_npu, const char *engine, double percent)
+{
+    char name[PROC_NAME_BYTES];
+    size_t i = 0;
+
+    snprintf(name, sizeof name, "%s engine %s %%", is_npu ? "npu" : "gpu", engine);
+    while (i < uses->count && strcmp(uses->items[i].name, name) != 0)
+        i++;
+    if (i == ENGINES_MAX)
+        return;
+    if (i == uses->count) {
+        memcpy(uses->items[i].name, name, sizeof name);
+        uses->items[uses->count++].percent = 0;
+    }
+    uses->items[i].percent += percent;
+}
+
+/* A name that stands for several engines (its capacity) is busy to 100 % when all are. */
+static void add_engines(const struct drm_client *now, const struct drm_client *before, bool is_npu,
+                        double elapsed_ns, struct engine_uses *uses)
 {
     for (size_t i = 0; i < now->engine_count; i++) {
         const struct drm_engine *engine = &now->engines[i];
-        char name[PROC_NAME_BYTES];
-        double percent = 0, total;
 
         for (size_t j = 0; j < before->engine_count; j++) {
             const struct drm_engine *old = &before->engines[j];
+            double total = proc_more(engine->total_cycles, old->total_cycles);
+            double capacity = engine->capacity ? engine->capacity : 1;
 
             if (strcmp(old->name, engine->name) != 0)
                 continue;
-            total = proc_more(engine->total_cycles, old->total_cycles);
             if (engine->busy_ns != MISSING)
-                percent = 100 * proc_more(engine->busy_ns, old->busy_ns) / elapsed_ns;
+                add_use(uses, is_npu, engine->name,
+                        100 * proc_more(engine->busy_ns, old->busy_ns) / elapsed_ns / capacity);
             else if (total > 0)
-                percent = 100 * proc_more(engine->cycles, old->cycles) / total;
-            else
-                break;
-            snprintf(name, sizeof name, "%s engine %s %%",
-                     proc_is_npu_driver(now->driver) ? "npu" : "gpu", engine->name);
-            proc_put(sink, pid, name, percent);
+                add_use(uses, is_npu, engine->name,
+                        100 * proc_more(engine->cycles, old->cycles) / total / capacity);
             break;
         }
     }
 }
 
+static void put_open(const struct proc_process *process, const struct proc_devices *gpus,
+                     const struct proc_devices *npus, const struct proc_sink *sink)
+{
+    if (!process->fds_read)
+        return;
+    if (gpus->first)
+        proc_put(sink, process->pid, "gpu descriptors", process->nvidia_open);
+    if (npus->count)
+        proc_put(sink, process->pid, "npu descriptors", process->accel_open);
+}
+
 void proc_drm_look_process(struct proc_process *process, const struct host_roots *roots,
+                           const struct proc_devices *gpus, const struct proc_devices *npus,
                            uint64_t now_ns, const struct proc_sink *sink)
 {
     uint64_t memory[2] = { 0, 0 };
     bool any[2] = { false, false };
     struct drm_client fresh[PROC_DRM_FDS];
+    struct engine_uses uses = { .count = 0 };
     size_t count = 0;
 
     if (now_ns < process->drm_ns + LEAST_NS)
         return;
-    if (proc_is_due(&process->next_drm_ns, now_ns, FIND_FDS_NS, false))
+    if (proc_is_due(&process->next_drm_ns, now_ns, FIND_FDS_NS, false)) {
         find_descriptors(process, roots);
+        if (!process->drm_fd_count && !process->nvidia_open && !process->accel_open)
+            process->next_drm_ns = now_ns + NONE_YET_NS;
+        put_open(process, gpus, npus, sink);
+    }
     for (size_t i = 0; i < process->drm_fd_count; i++) {
         struct drm_client *client = &fresh[count];
-        bool is_npu;
+        bool is_npu = process->drm_is_npu[i];
 
         if (!read_client(process, roots, process->drm_fds[i], client))
             continue;
-        is_npu = proc_is_npu_driver(client->driver);
         any[is_npu] = true;
         memory[is_npu] += client->memory_bytes;
         for (size_t j = 0; j < process->drm_count; j++)
             if (is_same(client, &process->drm[j]))
-                put_engines(client, &process->drm[j], process->pid,
-                            (double)(now_ns - process->drm_ns), sink);
+                add_engines(client, &process->drm[j], is_npu, (double)(now_ns - process->drm_ns),
+                            &uses);
         count++;
     }
+    for (size_t i = 0; i < uses.count; i++)
+        proc_put(sink, process->pid, uses.items[i].name, uses.items[i].percent);
     if (any[0])
         proc_put(sink, process->pid, "gpu memory bytes", (double)memory[0]);
     if (any[1])

@@ -7,11 +7,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "collect/proc/proc_internal.h"
 #include "system/nvml.h"
 
 #define PROCESSES 256u
-#define SLOW_NS   (2 * SECOND_NS) /* what changes slowly costs as much as the rest */
+#define RATES_NS  (2 * SECOND_NS / 5) /* the driver's own averages are no finer */
+#define SLOW_NS   (2 * SECOND_NS)     /* what changes slowly costs as much as the rest */
+#define MIG_MAX   16u
+#define WAITED_NS 5000000ull
 
 /* As in nvml.h, whose layout is an ABI. */
 struct utilization {
@@ -53,13 +57,31 @@ enum {
     CAN_HEAT = 64,
     CAN_THROTTLE = 128,
     CAN_PROCESSES = 256,
+    CAN_ENERGY = 512,
 };
+
+/* Why the clock is not higher; bits as in nvml.h. An idle device (1) is not throttled. */
+static const struct {
+    unsigned long long bit;
+    const char *name;
+    bool always; /* a counter from the start, not from when it is first seen */
+} reasons_known[] = {
+    { 0x02, "throttled: clock setting", false },    { 0x04, "throttled: power cap", true },
+    { 0x08, "throttled: hardware slowdown", true }, { 0x10, "throttled: sync boost", false },
+    { 0x20, "throttled: heat (software)", true },   { 0x40, "throttled: heat (hardware)", true },
+    { 0x80, "throttled: power brake", true },       { 0x100, "throttled: display clock", false },
+};
+#define REASONS (sizeof reasons_known / sizeof reasons_known[0])
 
 struct device {
     void *handle; /* as nvml.devices */
     unsigned can;
     unsigned long long sampled_us;
-    uint64_t next_slow_ns, next_processes_ns;
+    unsigned long long reasons_seen;
+    unsigned mig; /* instances; 0: MIG is off */
+    bool is_mig;
+    uint64_t usual_ns; /* that an answer about energy takes */
+    uint64_t next_rates_ns, next_slow_ns, next_processes_ns;
 };
 
 struct proc_nvml {
@@ -69,6 +91,10 @@ struct proc_nvml {
     int (*memory)(void *, struct memory *);
     int (*memory_v2)(void *, struct memory_v2 *);
     int (*power)(void *, unsigned *);
+    int (*energy)(void *, unsigned long long *);
+    int (*mig_mode)(void *, unsigned *, unsigned *);
+    int (*mig_most)(void *, unsigned *);
+    int (*mig_handle)(void *, unsigned, void **);
     int (*clock)(void *, unsigned, unsigned *);
     int (*heat)(void *, unsigned, unsigned *);
     int (*throttle)(void *, unsigned long long *);
@@ -91,9 +117,14 @@ static void find_functions(struct proc_nvml *proc)
     nvml_find(nvml, "nvmlDeviceGetMemoryInfo", &proc->memory);
     nvml_find(nvml, "nvmlDeviceGetMemoryInfo_v2", &proc->memory_v2);
     nvml_find(nvml, "nvmlDeviceGetPowerUsage", &proc->power);
+    nvml_find(nvml, "nvmlDeviceGetTotalEnergyConsumption", &proc->energy);
+    nvml_find(nvml, "nvmlDeviceGetMigMode", &proc->mig_mode);
+    nvml_find(nvml, "nvmlDeviceGetMaxMigDeviceCount", &proc->mig_most);
+    nvml_find(nvml, "nvmlDeviceGetMigDeviceHandleByIndex", &proc->mig_handle);
     nvml_find(nvml, "nvmlDeviceGetClockInfo", &proc->clock);
     nvml_find(nvml, "nvmlDeviceGetTemperature", &proc->heat);
-    nvml_find(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", &proc->throttle);
+    if (!nvml_find(nvml, "nvmlDeviceGetCurrentClocksEventReasons", &proc->throttle))
+        nvml_find(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", &proc->throttle);
     proc->process_bytes = sizeof(struct process_v2);
     if (!nvml_find(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", &proc->processes) &&
         !nvml_find(nvml, "nvmlDeviceGetComputeRunningProcesses_v2", &proc->processes)) {
@@ -103,16 +134,53 @@ static void find_functions(struct proc_nvml *proc)
     nvml_find(nvml, "nvmlDeviceGetProcessUtilization", &proc->samples);
 }
 
+/* A device that is divided (MIG) tells no utilisation, and power and energy only as a whole. */
+static void find_mig(const struct proc_nvml *nvml, struct device *device)
+{
+    unsigned now = 0, later = 0, most = 0;
+    void *part;
+
+    if (!nvml->mig_mode || nvml->mig_mode(device->handle, &now, &later) != 0 || now != 1)
+        return;
+    device->is_mig = true;
+    if (!nvml->mig_most || !nvml->mig_handle || nvml->mig_most(device->handle, &most) != 0)
+        return;
+    for (unsigned i = 0; i < most && i < MIG_MAX; i++)
+        device->mig += nvml->mig_handle(device->handle, i, &part) == 0;
+}
+
+static void read_name(const struct proc_nvml *nvml, size_t number, char *out, size_t size)
+{
+    if (!nvml->name || nvml->name(nvml->devices[number].handle, out, (unsigned)size - 1) != 0)
+        snprintf(out, size, "NVIDIA");
+    out[size - 1] = '\0';
+}
+
+size_t proc_nvml_list(const struct proc_nvml *nvml, struct proc_device_info *out, size_t most)
+{
+    size_t count = 0;
+
+    for (; count < nvml->nvml.device_count && count < most; count++) {
+        out[count] = (struct proc_device_info){ .kind = "gpu",
+                                                .number = (unsigned)count,
+                                                .driver = "nvidia",
+                                                .is_mig = nvml->devices[count].is_mig };
+        read_name(nvml, count, out[count].name, sizeof out[count].name);
+    }
+    return count;
+}
+
 static void describe(struct proc_nvml *nvml, char *out, size_t size)
 {
     char name[96] = "";
     size_t used = 0;
 
     for (size_t i = 0; i < nvml->nvml.device_count && used < size; i++) {
-        if (!nvml->name || nvml->name(nvml->devices[i].handle, name, sizeof name - 1) != 0)
-            snprintf(name, sizeof name, "NVIDIA");
-        name[sizeof name - 1] = '\0';
+        read_name(nvml, i, name, sizeof name);
         used += (size_t)snprintf(out + used, size - used, "%s%.60s", i ? ", " : "", name);
+        if (nvml->devices[i].is_mig && used < size)
+            used += (size_t)snprintf(out + used, size - used, " (MIG, %u instance%s)",
+                                     nvml->devices[i].mig, nvml->devices[i].mig == 1 ? "" : "s");
     }
 }
 
@@ -129,6 +197,8 @@ struct proc_nvml *proc_nvml_open(char *out_words, size_t size)
     find_functions(nvml);
     for (size_t i = 0; i < nvml->nvml.device_count; i++)
         nvml->devices[i] = (struct device){ .handle = nvml->nvml.devices[i], .can = ~0u };
+    for (size_t i = 0; i < nvml->nvml.device_count; i++)
+        find_mig(nvml, &nvml->devices[i]);
     describe(nvml, out_words, size);
     return nvml;
 }
@@ -147,39 +217,85 @@ static void put(const struct proc_sink *sink, uint32_t pid, size_t number, const
     ((function) && ((device)->can & (bit)) &&                                                      \
      ((function)(__VA_ARGS__) == 0 || ((device)->can &= ~(unsigned)(bit), false)))
 
-static void look_at_device(struct proc_nvml *nvml, size_t number, uint64_t now_ns,
-                           const struct proc_sink *sink)
+static void put_reasons(struct device *device, size_t number, unsigned long long reasons,
+                        const struct proc_sink *sink)
+{
+    put(sink, 0, number, "power capped", (reasons & 0x84) != 0);
+    put(sink, 0, number, "slowed by heat", (reasons & 0x68) != 0);
+    device->reasons_seen |= reasons;
+    for (size_t i = 0; i < REASONS; i++)
+        if (reasons_known[i].always || (device->reasons_seen & reasons_known[i].bit))
+            put(sink, 0, number, reasons_known[i].name, (reasons & reasons_known[i].bit) != 0);
+}
+
+static void look_slowly(struct proc_nvml *nvml, size_t number, const struct proc_sink *sink)
 {
     struct device *device = &nvml->devices[number];
-    struct utilization rates = { 0, 0 };
-    struct memory memory = { 0, 0, 0 };
-    struct memory_v2 memory_v2 = { .version = MEMORY_V2 };
     unsigned long long reasons = 0;
     unsigned value = 0;
 
-    if (TRY(device, CAN_RATES, nvml->rates, device->handle, &rates)) {
-        put(sink, 0, number, "busy %", rates.gpu);
-        put(sink, 0, number, "memory busy %", rates.memory);
-    }
-    if (TRY(device, CAN_MEMORY_V2, nvml->memory_v2, device->handle, &memory_v2))
-        put(sink, 0, number, "memory used bytes", (double)memory_v2.used);
-    else if (TRY(device, CAN_MEMORY, nvml->memory, device->handle, &memory))
-        put(sink, 0, number, "memory used bytes", (double)memory.used);
-    if (TRY(device, CAN_POWER, nvml->power, device->handle, &value))
-        put(sink, 0, number, "power W", value / 1e3);
-    if (!proc_is_due(&device->next_slow_ns, now_ns, SLOW_NS, false))
-        return;
     if (TRY(device, CAN_SM, nvml->clock, device->handle, 1, &value))
         put(sink, 0, number, "clock MHz", value);
     if (TRY(device, CAN_MEMORY_CLOCK, nvml->clock, device->handle, 2, &value))
         put(sink, 0, number, "memory clock MHz", value);
     if (TRY(device, CAN_HEAT, nvml->heat, device->handle, 0, &value))
         put(sink, 0, number, "temperature C", value);
-    if (TRY(device, CAN_THROTTLE, nvml->throttle, device->handle, &reasons)) {
-        /* software power cap 4, hardware slowdown 8, heat 0x20 and 0x40, power brake 0x80 */
-        put(sink, 0, number, "power capped", (reasons & 0x84) != 0);
-        put(sink, 0, number, "slowed by heat", (reasons & 0x68) != 0);
+    if (TRY(device, CAN_THROTTLE, nvml->throttle, device->handle, &reasons))
+        put_reasons(device, number, reasons, sink);
+    if (device->is_mig)
+        put(sink, 0, number, "MIG instances", device->mig);
+}
+
+/* The time of a count is that of the question. Who was kept waiting for the answer, by a busy
+ * machine say, asks again: otherwise the wait would be missing in the time, not in the energy. */
+static bool count_energy(const struct proc_nvml *nvml, struct device *device,
+                         const struct proc_sink *sink, unsigned long long *out_mj)
+{
+    for (unsigned tries = 0; tries < 3; tries++) {
+        uint64_t begin_ns, took_ns;
+
+        proc_begin(sink);
+        begin_ns = ifg_monotonic_ns();
+        if (!TRY(device, CAN_ENERGY, nvml->energy, device->handle, out_mj))
+            return false;
+        took_ns = ifg_monotonic_ns() - begin_ns;
+        if (!device->usual_ns || took_ns < device->usual_ns)
+            device->usual_ns = took_ns;
+        if (took_ns <= 2 * device->usual_ns + WAITED_NS)
+            break;
     }
+    return true;
+}
+
+/* Energy first: its time must be right. Memory each time: it shows when somebody comes. */
+static void look_at_device(struct proc_nvml *nvml, size_t number, uint64_t now_ns, bool last,
+                           const struct proc_sink *sink)
+{
+    struct device *device = &nvml->devices[number];
+    struct utilization rates = { 0, 0 };
+    struct memory memory = { 0, 0, 0 };
+    struct memory_v2 memory_v2 = { .version = MEMORY_V2 };
+    unsigned long long energy_mj = 0;
+    unsigned value = 0;
+    bool counts;
+
+    counts = count_energy(nvml, device, sink, &energy_mj);
+    if (counts)
+        put(sink, 0, number, "energy J", (double)energy_mj / 1e3);
+    if (TRY(device, CAN_MEMORY_V2, nvml->memory_v2, device->handle, &memory_v2))
+        put(sink, 0, number, "memory used bytes", (double)memory_v2.used);
+    else if (TRY(device, CAN_MEMORY, nvml->memory, device->handle, &memory))
+        put(sink, 0, number, "memory used bytes", (double)memory.used);
+    if (proc_is_due(&device->next_rates_ns, now_ns, counts ? RATES_NS : 0, last)) {
+        if (TRY(device, CAN_RATES, nvml->rates, device->handle, &rates)) {
+            put(sink, 0, number, "busy %", rates.gpu);
+            put(sink, 0, number, "memory busy %", rates.memory);
+        }
+        if (TRY(device, CAN_POWER, nvml->power, device->handle, &value))
+            put(sink, 0, number, "power W", value / 1e3);
+    }
+    if (proc_is_due(&device->next_slow_ns, now_ns, SLOW_NS, last))
+        look_slowly(nvml, number, sink);
 }
 
 static bool is_in(const pid_t *pids, size_t count, unsigned pid)
@@ -195,6 +311,7 @@ static void look_at_processes(struct proc_nvml *nvml, size_t number, const pid_t
 {
     struct device *device = &nvml->devices[number];
     unsigned count = PROCESSES;
+    unsigned others = 0;
     unsigned long long latest = device->sampled_us;
 
     memset(&nvml->list, 0, sizeof nvml->list);
@@ -203,9 +320,12 @@ static void look_at_processes(struct proc_nvml *nvml, size_t number, const pid_t
             struct process_v1 process;
 
             memcpy(&process, nvml->list.bytes + i * nvml->process_bytes, sizeof process);
-            if (is_in(pids, pid_count, process.pid) && process.used != ~0ull)
+            if (!is_in(pids, pid_count, process.pid))
+                others++;
+            else if (process.used != ~0ull)
                 put(sink, process.pid, number, "memory bytes", (double)process.used);
         }
+        put(sink, 0, number, "other processes", others);
     }
     if (!nvml->samples)
         return;
@@ -226,13 +346,21 @@ static void look_at_processes(struct proc_nvml *nvml, size_t number, const pid_t
 }
 
 void proc_nvml_look(struct proc_nvml *nvml, const pid_t *pids, size_t count, uint64_t now_ns,
-                    const struct proc_sink *sink)
+                    bool last, const struct proc_sink *sink)
 {
     for (size_t i = 0; i < nvml->nvml.device_count; i++) {
-        look_at_device(nvml, i, now_ns, sink);
-        if (count && proc_is_due(&nvml->devices[i].next_processes_ns, now_ns, SECOND_NS, false))
+        look_at_device(nvml, i, now_ns, last, sink);
+        if (count && proc_is_due(&nvml->devices[i].next_processes_ns, now_ns, SECOND_NS, last))
             look_at_processes(nvml, i, pids, count, sink);
     }
+}
+
+bool proc_nvml_any_mig(const struct proc_nvml *nvml)
+{
+    for (size_t i = 0; i < nvml->nvml.device_count; i++)
+        if (nvml->devices[i].is_mig)
+            return true;
+    return false;
 }
 
 void proc_nvml_close(struct proc_nvml *nvml)

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * NPUs: the kernel's accel class. Intel's driver (intel_vpu) tells how long it was busy; AMD's
- * (amdxdna) and Qualcomm's (qaic) tell nothing of the machine, only of a process (fdinfo, see
- * gpu_drm.c).
+ * (amdxdna) tells nothing of the machine, only of a process (fdinfo, see gpu_drm.c). Qualcomm's
+ * (qaic) has no fdinfo; root sees in debugfs how many requests wait. How long a request waited and
+ * ran (DRM_IOCTL_QAIC_PERF_STATS_BO) only the process that owns the buffer can ask.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "collect/proc/proc_internal.h"
 
-#define EVERY_NS (SECOND_NS / 10)
+/* Intel's driver locks its list of jobs to tell how long it was busy: once a second, it says. */
+#define EVERY_NS SECOND_NS
+
+#define QAIC_CHANNELS 16u
 
 void proc_npu_open(struct proc_devices *npus, const struct host_roots *roots)
 {
@@ -46,6 +50,30 @@ static uint64_t read_below(const struct proc_device *device, const char *file)
     return ifg_read_number(path);
 }
 
+/* /sys/kernel/debug/accel/0/dbc003/queued */
+static void look_at_queues(struct proc_device *device, size_t number, const char *sys,
+                           const struct proc_sink *sink)
+{
+    const char *digits = device->path + strlen(device->path);
+    double sum = 0;
+    bool any = false;
+
+    while (digits > device->path && digits[-1] >= '0' && digits[-1] <= '9')
+        digits--;
+    for (unsigned i = 0; i < QAIC_CHANNELS; i++) {
+        char path[200];
+        uint64_t queued;
+
+        snprintf(path, sizeof path, "%.100s/kernel/debug/accel/%.3s/dbc%03u/queued", sys, digits,
+                 i);
+        queued = ifg_read_number(path);
+        any |= queued != MISSING;
+        sum += queued != MISSING ? (double)queued : 0;
+    }
+    if (any)
+        put(device, number, "queued requests", sum, sink);
+}
+
 static void look_at_device(struct proc_device *device, size_t number, uint64_t now_ns,
                            const struct proc_sink *sink)
 {
@@ -70,11 +98,14 @@ static void look_at_device(struct proc_device *device, size_t number, uint64_t n
         put(device, number, "clock MHz", (double)mhz, sink);
 }
 
-void proc_npu_look(struct proc_devices *npus, uint64_t now_ns, bool last,
-                   const struct proc_sink *sink)
+void proc_npu_look(struct proc_devices *npus, const struct host_roots *roots, uint64_t now_ns,
+                   bool last, const struct proc_sink *sink)
 {
     if (!npus->count || !proc_is_due(&npus->next_ns, now_ns, EVERY_NS, last))
         return;
-    for (size_t i = 0; i < npus->count; i++)
+    for (size_t i = 0; i < npus->count; i++) {
         look_at_device(&npus->items[i], i, now_ns, sink);
+        if (strcmp(npus->items[i].driver, "qaic") == 0)
+            look_at_queues(&npus->items[i], i, roots->sys, sink);
+    }
 }

@@ -10,10 +10,23 @@ static void add(uint64_t *sum, uint64_t more)
         *sum = UINT64_MAX - 1;
 }
 
+/* ---- uevent ---- */
+
+void proc_parse_driver(const char *text, char *out, size_t size)
+{
+    const char *at = strncmp(text, "DRIVER=", 7) == 0 ? text : strstr(text, "\nDRIVER=");
+
+    out[0] = '\0';
+    if (!at)
+        return;
+    at = strchr(at, '=') + 1;
+    proc_copy_word(out, size, at, strcspn(at, "\n"));
+}
+
 /* ---- fdinfo of DRM (the kernel's Documentation/gpu/drm-usage-stats.rst) ---- */
 
 /* Names go into names of counters: letters, digits and a few signs. */
-static void copy_word(char *out, size_t size, const char *from, size_t length)
+void proc_copy_word(char *out, size_t size, const char *from, size_t length)
 {
     size_t used = 0;
 
@@ -32,7 +45,7 @@ static struct drm_engine *take_engine(struct drm_client *client, const char *nam
     struct drm_engine *engine;
     char word[sizeof engine->name];
 
-    copy_word(word, sizeof word, name, length);
+    proc_copy_word(word, sizeof word, name, length);
     for (size_t i = 0; i < client->engine_count; i++)
         if (strcmp(client->engines[i].name, word) == 0)
             return &client->engines[i];
@@ -80,10 +93,12 @@ static void take_field(struct drm_client *client, struct drm_sums *sums, const c
 
         if (length <= engines[i].length || strncmp(key, engines[i].prefix, engines[i].length) != 0)
             continue;
-        if (i == 0 || !ifg_parse_number(value, NULL, &number))
+        if (!ifg_parse_number(value, NULL, &number))
             return;
         engine = take_engine(client, key + engines[i].length, length - engines[i].length);
-        if (engine)
+        if (engine && i == 0)
+            engine->capacity = number < UINT32_MAX ? (uint32_t)number : 0;
+        else if (engine)
             *(i == 1   ? &engine->busy_ns
               : i == 2 ? &engine->total_cycles
                        : &engine->cycles) = number;
@@ -116,9 +131,9 @@ bool proc_parse_fdinfo(const char *text, struct drm_client *out)
             value += strspn(value, " \t");
             bytes = value < text + length ? (size_t)(text + length - value) : 0;
             if (key == 10 && strncmp(text, "drm-driver", key) == 0)
-                copy_word(out->driver, sizeof out->driver, value, bytes);
+                proc_copy_word(out->driver, sizeof out->driver, value, bytes);
             else if (key == 8 && strncmp(text, "drm-pdev", key) == 0)
-                copy_word(out->device, sizeof out->device, value, bytes);
+                proc_copy_word(out->device, sizeof out->device, value, bytes);
             else if (key == 13 && strncmp(text, "drm-client-id", key) == 0)
                 (void)ifg_parse_number(value, NULL, &out->id);
             else if (bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What this tries: the texts of /proc/stat, pressure and fdinfo, cut
+ * What this tries: the texts of /proc/stat, pressure, fdinfo and uevent, and labels of sensors, cut
  * anywhere and with anything in them. The first byte chooses the parser. Names must stay inside
  * their buffers, and hold nothing that a terminal obeys where they are shown; counts must stay
  * below their limits.
@@ -53,6 +53,7 @@ static void try_fdinfo(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
+    char word[24];
 
     if (!text)
         return 0;
@@ -70,6 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'f':
         try_fdinfo(text + 1);
+        break;
+    case 'u':
+        proc_parse_driver(text + 1, word, sizeof word);
+        is_word(word, sizeof word);
+        break;
+    case 'l':
+        proc_copy_word(word, sizeof word, text + 1, strlen(text + 1));
+        is_word(word, sizeof word);
         break;
     }
     free(text);

@@ -24,6 +24,7 @@ struct proc_collector {
     bool io_denied;
     bool no_devices;
     /* only proc_look_devices: */
+    struct proc_power power;
     struct proc_nvml *nvml;
     bool nvml_tried;
     char nvml_words[WORDS];
@@ -45,6 +46,7 @@ struct proc_collector *proc_open(const struct host_roots *roots, uint64_t now_ns
     proc_frequency_open(&collector->frequency, roots);
     proc_drm_open(&collector->gpus, roots);
     proc_npu_open(&collector->npus, roots);
+    proc_power_open(&collector->power, roots);
     return collector;
 }
 
@@ -52,7 +54,7 @@ void proc_leave_out_devices(struct proc_collector *collector)
 {
     collector->no_devices = true;
     collector->nvml_tried = true;
-    collector->gpus.count = collector->npus.count = 0;
+    collector->gpus.count = collector->gpus.first = collector->npus.count = 0;
     snprintf(collector->nvml_words, sizeof collector->nvml_words, "left out (--gpu off)");
     snprintf(collector->gpus.words, sizeof collector->gpus.words, "left out (--gpu off)");
     snprintf(collector->npus.words, sizeof collector->npus.words, "left out (--gpu off)");
@@ -127,13 +129,13 @@ void proc_look(struct proc_collector *collector, uint64_t now_ns, bool last,
     proc_system_look(&collector->system, roots, now_ns, sink);
     proc_frequency_look(&collector->frequency, roots, now_ns, last, sink);
     proc_drm_look(&collector->gpus, now_ns, last, sink);
-    proc_npu_look(&collector->npus, now_ns, last, sink);
+    proc_npu_look(&collector->npus, roots, now_ns, last, sink);
     for (size_t i = 0; i < collector->process_count; i++) {
         struct proc_process *process = &collector->processes[i];
 
         proc_process_look(process, roots, collector->begin_ns, now_ns, last, sink);
-        if (collector->gpus.count || collector->npus.count)
-            proc_drm_look_process(process, roots, now_ns, sink);
+        if (collector->gpus.count || collector->gpus.first || collector->npus.count)
+            proc_drm_look_process(process, roots, &collector->gpus, &collector->npus, now_ns, sink);
         if (groups) {
             proc_cgroup_find(process, roots, now_ns);
             if (is_first_of_group(collector, i))
@@ -154,14 +156,37 @@ void proc_look_ended(struct proc_collector *collector, pid_t pid, uint64_t now_n
         proc_process_look(process, collector->roots, collector->begin_ns, now_ns, false, sink);
 }
 
-void proc_look_devices(struct proc_collector *collector, const pid_t *pids, size_t count,
-                       uint64_t now_ns, const struct proc_sink *sink)
+static void open_nvml(struct proc_collector *collector)
 {
     if (!collector->nvml_tried)
         collector->nvml = proc_nvml_open(collector->nvml_words, sizeof collector->nvml_words);
     collector->nvml_tried = true;
+}
+
+void proc_look_devices(struct proc_collector *collector, const pid_t *pids, size_t count,
+                       uint64_t now_ns, bool last, const struct proc_sink *sink)
+{
+    proc_power_look(&collector->power, now_ns, last, sink);
+    open_nvml(collector);
     if (collector->nvml)
-        proc_nvml_look(collector->nvml, pids, count, now_ns, sink);
+        proc_nvml_look(collector->nvml, pids, count, now_ns, last, sink);
+}
+
+bool proc_has_devices(const struct proc_collector *collector)
+{
+    return collector->nvml || !collector->nvml_tried || collector->power.rapl.count ||
+           collector->power.sensor_count;
+}
+
+void proc_look_power(struct proc_collector *collector, uint64_t now_ns,
+                     const struct proc_sink *sink)
+{
+    proc_power_look(&collector->power, now_ns, true, sink);
+    open_nvml(collector);
+    if (collector->nvml)
+        proc_nvml_look(collector->nvml, NULL, 0, now_ns, false, sink);
+    proc_begin(sink);
+    proc_drm_look(&collector->gpus, now_ns, true, sink);
 }
 
 /* The devices of NVIDIA are in both lists where the driver is; NVML knows more. */
@@ -175,6 +200,37 @@ const char *proc_gpu_words(const struct proc_collector *collector)
 const char *proc_npu_words(const struct proc_collector *collector)
 {
     return collector->npus.words;
+}
+
+const char *proc_no_cpu_energy(const struct proc_collector *collector)
+{
+    return collector->power.words;
+}
+
+static void describe_device(const struct proc_device *device, const char *kind, size_t number,
+                            struct proc_device_info *out)
+{
+    char path[256], text[64];
+
+    *out = (struct proc_device_info){ .kind = kind, .number = (unsigned)number };
+    snprintf(out->driver, sizeof out->driver, "%s", device->driver);
+    snprintf(out->name, sizeof out->name, "%s", *device->driver ? device->driver : "unknown");
+    snprintf(path, sizeof path, "%s/device/vbnv", device->path); /* amdxdna */
+    if (ifg_read_small(path, text, sizeof text))
+        proc_copy_word(out->name, sizeof out->name, text, strcspn(text, "\n"));
+}
+
+size_t proc_list_devices(const struct proc_collector *collector, struct proc_device_info *out,
+                         size_t most)
+{
+    const struct proc_devices *lists[] = { &collector->gpus, &collector->npus };
+    size_t count = collector->nvml ? proc_nvml_list(collector->nvml, out, most) : 0;
+
+    for (size_t l = 0; l < 2; l++)
+        for (size_t i = 0; i < lists[l]->count && count < most; i++)
+            describe_device(&lists[l]->items[i], l ? "npu" : "gpu", lists[l]->first + i,
+                            &out[count++]);
+    return count;
 }
 
 static bool any_tells(const struct proc_devices *devices)
@@ -213,6 +269,12 @@ void proc_missing(const struct proc_collector *collector, char *out, size_t size
         SAY("throttling by heat: no counters");
     if (!collector->system.has_pressure)
         SAY("pressure: not in this kernel");
+    if (collector->power.words[0]) /* without the command: that is doctor's */
+        SAY("CPU energy: %.*s", (int)(strcspn(collector->power.words, ":")),
+            collector->power.words);
+    if (collector->nvml && proc_nvml_any_mig(collector->nvml))
+        SAY("GPU: MIG is on: its driver tells no utilisation, and power and energy only of the "
+            "whole device");
     if (collector->io_denied)
         SAY("I/O: no right to read /proc/PID/io");
 #undef SAY

@@ -27,6 +27,8 @@
 struct proc_sink {
     void (*value)(void *user, uint32_t pid, const char *name, double value);
     void *user;
+    /* The values that follow are of now: what came before took its time. May be NULL. */
+    void (*begin)(void *user);
 };
 
 struct proc_collector;
@@ -49,15 +51,43 @@ void proc_look(struct proc_collector *collector, uint64_t now_ns, bool last,
 void proc_look_ended(struct proc_collector *collector, pid_t pid, uint64_t now_ns,
                      const struct proc_sink *sink);
 
-/* NVIDIA's devices, and what the processes in the list use of them. Loads the library when it is
- * called first. Takes milliseconds. */
+/* NVIDIA's devices, and what the processes in the list use of them; energy of processors and
+ * sensors (hwmon). Loads the library when it is called first. Takes milliseconds. */
 void proc_look_devices(struct proc_collector *collector, const pid_t *pids, size_t count,
-                       uint64_t now_ns, const struct proc_sink *sink);
+                       uint64_t now_ns, bool last, const struct proc_sink *sink);
+
+/* Whether another such look is worth anything. */
+bool proc_has_devices(const struct proc_collector *collector);
+
+/*
+ * What the machine takes now, while nothing that is to be measured runs: sleeps so long, and gives
+ * for everything that counts energy or tells power "NAME idle W", "NAME idle low W", "NAME idle
+ * high W" (the range within that time), and "idle s". Before the first look. False: nothing does.
+ */
+bool proc_measure_idle(struct proc_collector *collector, double seconds,
+                       const struct proc_sink *sink);
 
 /* What there is of a kind, in a few words ("NVIDIA H200"; "no driver"). proc_look_devices must have
  * been called for GPUs. */
 const char *proc_gpu_words(const struct proc_collector *collector);
 const char *proc_npu_words(const struct proc_collector *collector);
+
+/* The devices one by one, for a list of them. */
+#define PROC_DEVICE_INFOS 24u
+
+struct proc_device_info {
+    const char *kind; /* "gpu", "npu" */
+    unsigned number;  /* as in the names of values: "gpu 0 busy %" */
+    char name[96];    /* of the model where it is told; else of the driver */
+    char driver[32];
+    bool is_mig;
+};
+/* Returns how many; proc_look_devices must have been called for NVIDIA's. */
+size_t proc_list_devices(const struct proc_collector *collector, struct proc_device_info *out,
+                         size_t most);
+
+/* Why there is no energy of processors, and behind ": " the command that changes it; "". */
+const char *proc_no_cpu_energy(const struct proc_collector *collector);
 
 /* "GPU: no driver; NPU: no device; frequency: no cpufreq (a virtual machine?)"; "" if nothing is
  * missing. */

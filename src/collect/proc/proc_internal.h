@@ -7,6 +7,7 @@
 #include "collect/proc/proc.h"
 #include "system/cgroup.h"
 #include "system/host_counters.h"
+#include "system/rapl.h"
 
 #define MISSING   IFG_NO_NUMBER
 #define SECOND_NS 1000000000ull
@@ -21,6 +22,7 @@ struct drm_engine {
     uint64_t busy_ns;      /* MISSING: counts cycles */
     uint64_t cycles;       /* MISSING */
     uint64_t total_cycles; /* MISSING */
+    uint32_t capacity;     /* how many engines have this name; 0: not told, one */
 };
 
 struct drm_client {
@@ -32,6 +34,12 @@ struct drm_client {
     size_t engine_count;
 };
 bool proc_parse_fdinfo(const char *text, struct drm_client *out);
+
+/* The driver's name from "DRIVER=amdgpu" in uevent; "" if there is none. */
+void proc_parse_driver(const char *text, char *out, size_t size);
+
+/* Makes a word of what a driver says: letters, digits and a few signs. */
+void proc_copy_word(char *out, size_t size, const char *from, size_t length);
 
 /* ---- sources ---- */
 
@@ -47,6 +55,12 @@ static inline void proc_put(const struct proc_sink *sink, uint32_t pid, const ch
                             double value)
 {
     sink->value(sink->user, pid, name, value);
+}
+
+static inline void proc_begin(const struct proc_sink *sink)
+{
+    if (sink->begin)
+        sink->begin(sink->user);
 }
 
 /* The same for what may be missing. */
@@ -106,7 +120,10 @@ struct proc_process {
     uint64_t voluntary, involuntary;
     bool io_denied;
     uint32_t drm_fds[PROC_DRM_FDS];
+    bool drm_is_npu[PROC_DRM_FDS];
     size_t drm_fd_count;
+    bool fds_read; /* we may */
+    unsigned nvidia_open, accel_open;
     uint64_t next_drm_ns;
     struct drm_client drm[PROC_DRM_FDS]; /* as they were */
     size_t drm_count;
@@ -145,6 +162,7 @@ struct proc_device {
 struct proc_devices {
     struct proc_device items[PROC_DEVICES_MAX];
     size_t count;
+    size_t first; /* the number of the first one: after NVIDIA's */
     uint64_t next_ns;
     char words[WORDS];
 };
@@ -152,18 +170,47 @@ void proc_drm_open(struct proc_devices *gpus, const struct host_roots *roots);
 void proc_drm_look(struct proc_devices *gpus, uint64_t now_ns, bool last,
                    const struct proc_sink *sink);
 void proc_drm_look_process(struct proc_process *process, const struct host_roots *roots,
+                           const struct proc_devices *gpus, const struct proc_devices *npus,
                            uint64_t now_ns, const struct proc_sink *sink);
 void proc_npu_open(struct proc_devices *npus, const struct host_roots *roots);
-void proc_npu_look(struct proc_devices *npus, uint64_t now_ns, bool last,
-                   const struct proc_sink *sink);
+void proc_npu_look(struct proc_devices *npus, const struct host_roots *roots, uint64_t now_ns,
+                   bool last, const struct proc_sink *sink);
 bool proc_is_npu_driver(const char *driver);
 /* The devices of a class whose names are prefix and a number; npu.c uses it too. */
 void proc_devices_find(struct proc_devices *devices, const char *folder, const char *prefix);
 
+#define PROC_SENSORS_MAX 16u
+
+/* A file of hwmon with a number in it. */
+struct proc_sensor {
+    char path[160];
+    char name[PROC_NAME_BYTES]; /* of the counter */
+    double scale;
+};
+
+/* What processors and boards tell of energy, power and heat (power.c). */
+struct proc_power {
+    struct rapl rapl;
+    double joules;     /* since it was opened; NAN: not known any more */
+    char words[WORDS]; /* why there is no energy of the CPU; "" */
+    struct proc_sensor sensors[PROC_SENSORS_MAX];
+    size_t sensor_count;
+    uint64_t next_sensors_ns;
+};
+void proc_power_open(struct proc_power *power, const struct host_roots *roots);
+void proc_power_look(struct proc_power *power, uint64_t now_ns, bool last,
+                     const struct proc_sink *sink);
+
+/* Only what tells energy or power (proc.c, for idle.c). */
+void proc_look_power(struct proc_collector *collector, uint64_t now_ns,
+                     const struct proc_sink *sink);
+
 struct proc_nvml;
 struct proc_nvml *proc_nvml_open(char *out_words, size_t size); /* NULL: the words say why */
 void proc_nvml_look(struct proc_nvml *nvml, const pid_t *pids, size_t count, uint64_t now_ns,
-                    const struct proc_sink *sink);
+                    bool last, const struct proc_sink *sink);
+size_t proc_nvml_list(const struct proc_nvml *nvml, struct proc_device_info *out, size_t most);
+bool proc_nvml_any_mig(const struct proc_nvml *nvml);
 void proc_nvml_close(struct proc_nvml *nvml);
 
 #endif

@@ -88,7 +88,7 @@ static void take(void *user, uint32_t pid, const char *name, double value)
     values[value_count++].value = value;
 }
 
-static const struct proc_sink sink = { take, NULL };
+static const struct proc_sink sink = { take, NULL, NULL };
 
 static double value(uint32_t pid, const char *name)
 {
@@ -164,7 +164,8 @@ static void nothing_there(void)
     proc_missing(collector, missing, sizeof missing);
     CHECK_STR(missing,
               "GPU: no driver; NPU: no device; frequency: no cpufreq (a virtual machine?); "
-              "throttling by heat: no counters; pressure: not in this kernel");
+              "throttling by heat: no counters; pressure: not in this kernel; "
+              "CPU energy: no RAPL energy counters on this machine");
     CHECK_UINT(value_count, 0);
     proc_missing(collector, missing, 20);
     CHECK_UINT(strlen(missing), 19);
@@ -391,6 +392,198 @@ static void engines(void)
     end_tree();
 }
 
+/* Engines of one name add up over clients; one that stands for several is busy when all are. A
+ * descriptor of a driver without fdinfo, and NVIDIA's, are counted. */
+static void clients(void)
+{
+    struct proc_collector *collector;
+
+    begin_tree();
+    put_process(100, 50, 5);
+    put_card(0, "i915");
+    put("sys/class/accel/accel0/device/uevent", "DRIVER=qaic\n");
+    put("proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: X\n");
+    put_descriptor(3, "/dev/dri/renderD128",
+                   "drm-driver:\ti915\ndrm-client-id:\t7\ndrm-engine-render:\t0 ns\n"
+                   "drm-engine-video:\t0 ns\ndrm-engine-capacity-video:\t2\n");
+    put_descriptor(4, "/dev/dri/renderD128",
+                   "drm-driver:\ti915\ndrm-client-id:\t8\ndrm-engine-render:\t0 ns\n");
+    put_descriptor(5, "/dev/accel/accel0", "");
+    put_descriptor(6, "/dev/nvidiactl", "");
+    put_descriptor(7, "/dev/nvidia0", "");
+    put_descriptor(8, "/dev/nvidia0", "");
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    proc_follow(collector, (pid_t[]){ 42 }, 1);
+    proc_look(collector, S, false, &sink);
+    CHECK_VALUE(42, "npu descriptors", 1);
+    CHECK_VALUE(42, "gpu descriptors", 2);
+    put_descriptor(3, "/dev/dri/renderD128",
+                   "drm-driver:\ti915\ndrm-client-id:\t7\ndrm-engine-render:\t300000000 ns\n"
+                   "drm-engine-video:\t1000000000 ns\ndrm-engine-capacity-video:\t2\n");
+    put_descriptor(4, "/dev/dri/renderD128",
+                   "drm-driver:\ti915\ndrm-client-id:\t8\ndrm-engine-render:\t400000000 ns\n");
+    proc_look(collector, 2 * S, false, &sink);
+    CHECK_VALUE(42, "gpu engine render %", 70);
+    CHECK_VALUE(42, "gpu engine video %", 50);
+    proc_close(collector);
+    end_tree();
+}
+
+/* NVML numbers its devices from 0, the others follow. What only shows a picture is none. */
+static void numbers_after_nvidia(void)
+{
+    struct proc_collector *collector;
+
+    begin_tree();
+    put("proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: X\n");
+    put("proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: X\n");
+    put_card(0, "ast");
+    put_card(1, "nvidia");
+    put_card(2, "xe");
+    put("sys/class/drm/card2/device/hwmon/hwmon1/energy1_input", "7500000\n");
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    CHECK_STR(proc_gpu_words(collector), "xe");
+    proc_look(collector, S, false, &sink);
+    CHECK_VALUE(0, "gpu 2 energy J", 7.5);
+    proc_close(collector);
+    end_tree();
+}
+
+static void queues(void)
+{
+    struct proc_collector *collector;
+
+    begin_tree();
+    put("sys/class/accel/accel0/device/uevent", "DRIVER=amdxdna\n");
+    put("sys/class/accel/accel1/device/uevent", "DRIVER=qaic\n");
+    put("sys/kernel/debug/accel/1/dbc000/queued", "3\n");
+    put("sys/kernel/debug/accel/1/dbc007/queued", "4\n");
+    put("sys/kernel/debug/accel/0/dbc000/queued", "99\n");
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    proc_look(collector, S, false, &sink);
+    CHECK_VALUE(0, "npu 1 queued requests", 7);
+    CHECK(isnan(value(0, "npu 0 queued requests")));
+    proc_close(collector);
+    end_tree();
+}
+
+/* ---- energy, power and heat ---- */
+
+static void put_power(unsigned joules)
+{
+    put("sys/class/powercap/intel-rapl:0/name", "package-0\n");
+    put("sys/class/powercap/intel-rapl:0/energy_uj", "%u000000\n", joules);
+    put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "100000000\n");
+}
+
+static void look_at_devices(struct proc_collector *collector, uint64_t ns)
+{
+    proc_look_devices(collector, NULL, 0, ns, false, &sink);
+}
+
+static void energy_of_processors(void)
+{
+    struct proc_collector *collector;
+    char missing[800];
+
+    begin_tree();
+    put_power(90);
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    look_at_devices(collector, S);
+    CHECK_VALUE(0, "cpu energy J", 0);
+    put_power(95);
+    look_at_devices(collector, 2 * S);
+    CHECK_VALUE(0, "cpu energy J", 5);
+    put_power(2); /* over the top of its range */
+    look_at_devices(collector, 3 * S);
+    CHECK_VALUE(0, "cpu energy J", 12);
+    CHECK(proc_has_devices(collector));
+    proc_missing(collector, missing, sizeof missing);
+    CHECK(!strstr(missing, "CPU energy"));
+    proc_close(collector);
+    end_tree();
+}
+
+static void no_energy_of_processors(void)
+{
+    struct proc_collector *collector;
+    char missing[800];
+
+    begin_tree();
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    look_at_devices(collector, S);
+    CHECK(isnan(value(0, "cpu energy J")));
+    proc_missing(collector, missing, sizeof missing);
+    CHECK_CONTAINS(missing, "CPU energy: no RAPL energy counters on this machine");
+    proc_close(collector);
+    end_tree();
+}
+
+static void sensors(void)
+{
+    struct proc_collector *collector;
+
+    begin_tree();
+    put("sys/class/hwmon/hwmon0/name", "coretemp\n");
+    put("sys/class/hwmon/hwmon0/temp1_input", "51000\n");
+    put("sys/class/hwmon/hwmon1/name", "coretemp\n");
+    put("sys/class/hwmon/hwmon1/temp1_input", "64000\n");
+    put("sys/class/hwmon/hwmon2/name", "power_meter\n");
+    put("sys/class/hwmon/hwmon2/power1_average", "312000000\n");
+    put("sys/class/hwmon/hwmon3/name", "ina3221\n");
+    put("sys/class/hwmon/hwmon3/power2_input", "4500000\n");
+    put("sys/class/hwmon/hwmon3/power2_label", "VDD\033CPU\n");
+    put("sys/class/hwmon/hwmon4/name", "amdgpu\n");
+    put("sys/class/hwmon/hwmon4/power1_average", "1000000\n");
+    put("sys/class/hwmon/hwmon5/name", "nvme\n");
+    put("sys/class/hwmon/hwmon5/temp1_input", "90000\n");
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    look_at_devices(collector, S);
+    CHECK_VALUE(0, "cpu temperature C", 64);
+    CHECK_VALUE(0, "power_meter power W", 312);
+    CHECK_VALUE(0, "VDD_CPU power W", 4.5);
+    CHECK(isnan(value(0, "amdgpu power W")));
+    proc_close(collector);
+    end_tree();
+}
+
+/* Power that stands still is idle power; where nothing tells any, there is none. */
+static void idle(void)
+{
+    struct proc_collector *collector;
+
+    begin_tree();
+    put("sys/class/hwmon/hwmon2/name", "power_meter\n");
+    put("sys/class/hwmon/hwmon2/power1_average", "312000000\n");
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    value_count = 0;
+    CHECK(proc_measure_idle(collector, 0.05, &sink));
+    CHECK_VALUE(0, "power_meter idle W", 312);
+    CHECK_VALUE(0, "power_meter idle low W", 312);
+    CHECK_VALUE(0, "power_meter idle high W", 312);
+    CHECK(value(0, "idle s") >= 0.05);
+    CHECK(isnan(value(0, "power_meter power W"))); /* only what it comes to */
+    proc_close(collector);
+    end_tree();
+    begin_tree();
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    value_count = 0;
+    if (proc_measure_idle(collector, 0.05, &sink))
+        tap_note("this machine has an NVIDIA device");
+    else
+        CHECK_UINT(value_count, 0);
+    proc_close(collector);
+    end_tree();
+}
+
 /* ---- this process ---- */
 
 static uint64_t clock_now(clockid_t clock)
@@ -443,7 +636,7 @@ static void without_devices(void)
     proc_leave_out_devices(collector);
     for (unsigned i = 1; i < 4; i++) {
         proc_look(collector, i * S, true, &sink);
-        proc_look_devices(collector, NULL, 0, i * S, &sink);
+        proc_look_devices(collector, NULL, 0, i * S, false, &sink);
     }
     for (size_t i = 0; i < value_count; i++)
         CHECK(strncmp(values[i].name, "gpu", 3) != 0 && strncmp(values[i].name, "npu", 3) != 0);
@@ -493,5 +686,7 @@ static void texts(void)
 }
 
 TAP_MAIN(TAP_CASE(the_machine), TAP_CASE(nothing_there), TAP_CASE(a_process), TAP_CASE(others),
-         TAP_CASE(cards), TAP_CASE(npus), TAP_CASE(engines), TAP_CASE(without_devices),
-         TAP_CASE(this_process), TAP_CASE(no_memory), TAP_CASE(texts))
+         TAP_CASE(cards), TAP_CASE(npus), TAP_CASE(engines), TAP_CASE(clients),
+         TAP_CASE(numbers_after_nvidia), TAP_CASE(queues), TAP_CASE(energy_of_processors),
+         TAP_CASE(no_energy_of_processors), TAP_CASE(sensors), TAP_CASE(idle),
+         TAP_CASE(without_devices), TAP_CASE(this_process), TAP_CASE(no_memory), TAP_CASE(texts))

@@ -32,7 +32,7 @@ static void take(void *user, uint32_t pid, const char *name, double value)
     values[value_count++].value = value;
 }
 
-static const struct proc_sink sink = { take, NULL };
+static const struct proc_sink sink = { take, NULL, NULL };
 
 /* NAN: it was not told in the last look. */
 static double value(uint32_t pid, const char *name)

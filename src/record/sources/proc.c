@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the machine and the recorded processes use (record --resources), and their resident memory
- * every 10 ms (--memory): the recorder's side of collect/proc. A thread of its own looks, because a
- * driver or a large process may take its time, and another one at resident memory; the loop only
- * takes over what they found.
+ * every 10 ms (--memory): the recorder's side of collect/proc. Threads of their own look, because a
+ * driver or a large process may take its time: one at /proc, one at devices, one at resident
+ * memory; the loop only takes over what they found.
  *
  * Values become counters of a process "system" (pid 0), and of the recorded processes, each on a
  * thread "resources" (tid 0) that no system has.
@@ -261,6 +261,18 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
     return IFG_OK;
 }
 
+/* What the machine takes while the program that is to be recorded does not run yet. */
+static void measure_idle(struct resource_watch *watch)
+{
+    const struct session_options *options = watch->recording->options;
+    struct moment moment = proc_moment(watch);
+    const struct proc_sink sink = { proc_take_value, &moment, proc_take_time };
+
+    if (options->preparing)
+        options->preparing("measuring idle power", options->user);
+    proc_measure_idle(watch->collector, options->idle_s, &sink);
+}
+
 static bool begin(void *state)
 {
     struct resource_watch *watch = state;
@@ -281,6 +293,8 @@ static bool begin(void *state)
         watch->every_ns = (uint64_t)((double)SECOND_NS / options->resources_hz);
     if (all && options->no_gpu)
         proc_leave_out_devices(watch->collector);
+    if (all && options->idle_s > 0 && watch->recording->root_waits)
+        measure_idle(watch);
     return all || options->memory;
 }
 
@@ -324,9 +338,12 @@ static void start(void *state)
     }
     if (watch->every_ns) {
         watch->running = start_thread(&watch->thread, proc_look_at_all, watch);
-        if (!watch->running)
+        watch->devices.running =
+            watch->running && start_thread(&watch->devices.thread, proc_look_at_devices, watch);
+        if (!watch->devices.running)
             tell(watch, "resources", TRACE_INSTRUMENT_UNAVAILABLE,
-                 "no thread could be started for them");
+                 watch->running ? "no thread could be started for devices"
+                                : "no thread could be started for them");
     }
     if (watch->fast.running)
         await_first_look(watch);
@@ -382,7 +399,7 @@ static void ended(void *state, pid_t pid)
 {
     struct resource_watch *watch = state;
     struct moment moment;
-    const struct proc_sink sink = { proc_take_value, &moment };
+    const struct proc_sink sink = { proc_take_value, &moment, NULL };
 
     if (!watch->running)
         return;
@@ -454,15 +471,29 @@ static void write_memory_facts(struct resource_watch *watch)
     tell(watch, "memory", TRACE_INSTRUMENT_ON, text);
 }
 
+/* How often devices were asked, and how long they took for an answer. */
+static void write_device_facts(struct resource_watch *watch)
+{
+    char text[32];
+
+    sink_count(&watch->recording->sink, TRACE_FACT_DEVICES_LOOKS, watch->devices.looks);
+    snprintf(text, sizeof text, "%.6f", (double)watch->devices.cpu_ns * 1e-9);
+    trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_DEVICES_CPU_SECONDS, text);
+    snprintf(text, sizeof text, "%.3f", (double)watch->devices.longest_ns * 1e-6);
+    trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_DEVICES_LONGEST_MS, text);
+}
+
 static void write_facts(struct resource_watch *watch)
 {
     char text[32];
 
     if (watch->every_ns) {
         report(watch);
-        snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
+        snprintf(text, sizeof text, "%.6f", (double)(watch->cpu_ns + watch->devices.cpu_ns) * 1e-9);
         trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_RESOURCES_CPU_SECONDS, text);
     }
+    if (!watch->is_stuck && watch->devices.looks > 1)
+        write_device_facts(watch);
     if (watch->fast.looks)
         write_memory_facts(watch);
     if (watch->too_many)
@@ -508,11 +539,29 @@ static void wake_to_stop(struct resource_watch *watch)
     pthread_mutex_unlock(&watch->lock);
 }
 
+/* A driver may not come back. The recording must: then the thread keeps what it has, and the rest
+ * of what was seen is written. */
+static void stop_devices(struct resource_watch *watch)
+{
+    struct timespec until = ifg_timespec(ifg_realtime_ns() + LAST_LOOK_NS);
+
+    if (!watch->devices.running)
+        return;
+    watch->devices.running = false;
+    if (pthread_timedjoin_np(watch->devices.thread, NULL, &until) == 0)
+        return;
+    watch->is_stuck = true;
+    pthread_mutex_lock(&watch->lock);
+    snprintf(watch->words, sizeof watch->words, "%.3g Hz; GPU: a device did not answer",
+             (double)SECOND_NS / (double)watch->every_ns);
+    snprintf(watch->gpu, sizeof watch->gpu, "a device did not answer");
+    pthread_mutex_unlock(&watch->lock);
+}
+
 /* With a last look. The threads end before a process is forked for names. */
 static void stop(void *state)
 {
     struct resource_watch *watch = state;
-    struct timespec until;
     bool told;
 
     if (!watch->running && !watch->fast.running)
@@ -520,16 +569,10 @@ static void stop(void *state)
     wake_to_stop(watch);
     if (watch->fast.running)
         pthread_join(watch->fast.thread, NULL);
-    watch->fast.running = false;
-    until = ifg_timespec(ifg_realtime_ns() + LAST_LOOK_NS);
-    if (watch->running && pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
-        /* A driver does not come back. The recording must: the thread keeps what it has. */
-        watch->is_stuck = true;
-        watch->running = false;
-        tell(watch, "resources", TRACE_INSTRUMENT_UNAVAILABLE, "a device did not answer");
-        return;
-    }
-    watch->running = false;
+    if (watch->running)
+        pthread_join(watch->thread, NULL);
+    watch->fast.running = watch->running = false;
+    stop_devices(watch);
     take_queue(watch, &told);
     write_values(watch, true);
     write_ends(watch);
@@ -555,6 +598,8 @@ static void close_source(void *state)
         wake_to_stop(watch);
     if (watch->running)
         pthread_join(watch->thread, NULL);
+    if (watch->devices.running)
+        pthread_join(watch->devices.thread, NULL);
     if (watch->fast.running)
         pthread_join(watch->fast.thread, NULL);
     while (watch->owner_count)

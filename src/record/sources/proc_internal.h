@@ -65,6 +65,14 @@ struct resident_watch {
     size_t name_count;
 };
 
+/* Devices have a thread of their own too: a driver takes milliseconds for an answer, or longer. */
+struct device_watch {
+    pthread_t thread;
+    bool running;
+    uint64_t looks, longest_ns; /* when it has ended */
+    uint64_t cpu_ns;
+};
+
 struct resource_watch {
     struct recording *recording;
     pthread_t thread;
@@ -72,12 +80,13 @@ struct resource_watch {
     uint64_t every_ns; /* 0: only resident memory */
     struct proc_collector *collector;
     struct resident_watch fast;
+    struct device_watch devices;
 
     pthread_mutex_t looking; /* the collector, but for its devices */
     pthread_mutex_t lock;    /* the rest up to here */
     pthread_cond_t wake;
     bool stop;
-    bool is_stuck; /* its thread does not come back, and keeps all this */
+    bool is_stuck; /* the thread for devices does not come back, and keeps all this */
     pid_t pids[PROC_PROCESSES_MAX];
     size_t pid_count;
     struct values queue;
@@ -106,10 +115,12 @@ struct moment {
 bool proc_push(struct values *values, const struct value *value, size_t most);
 /* For struct proc_sink: puts a value of that moment into the queue. */
 void proc_take_value(void *user, uint32_t pid, const char *name, double number);
+void proc_take_time(void *user); /* the moment is now */
 struct moment proc_moment(struct resource_watch *watch);
 
-/* The threads: everything, and resident memory. */
+/* The threads: everything but devices, devices, and resident memory. */
 void *proc_look_at_all(void *user);
+void *proc_look_at_devices(void *user);
 void *proc_look_at_memory(void *user);
 
 #endif

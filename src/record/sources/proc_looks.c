@@ -9,7 +9,8 @@
 #include "base/ticks.h"
 #include "record/sources/proc_internal.h"
 
-#define DEVICES_NS    (SECOND_NS / 10) /* NVML takes milliseconds */
+#define DEVICES_NS    (SECOND_NS / 10) /* as often as that, if it costs no more than a ... */
+#define DEVICES_TIMES 100u             /* ... hundredth of a core; once a second in any case */
 #define RESIDENT_NS   (SECOND_NS / 100)
 #define GAP_NS        (3 * RESIDENT_NS) /* so much between two looks is said */
 #define COST_TIMES    20u /* steps are longer than so many looks take: 5 % of a core */
@@ -42,35 +43,49 @@ struct moment proc_moment(struct resource_watch *watch)
     return (struct moment){ watch, ifg_monotonic_ns(), ifg_counter_read() };
 }
 
-static void look(struct resource_watch *watch, bool last, bool devices)
+void proc_take_time(void *user)
+{
+    struct moment *moment = user;
+
+    *moment = proc_moment(moment->watch);
+}
+
+static size_t copy_pids(struct resource_watch *watch, pid_t *out)
+{
+    size_t count;
+
+    pthread_mutex_lock(&watch->lock);
+    count = watch->pid_count;
+    memcpy(out, watch->pids, count * sizeof out[0]);
+    pthread_mutex_unlock(&watch->lock);
+    return count;
+}
+
+static void look(struct resource_watch *watch, bool last)
 {
     struct moment moment = proc_moment(watch);
-    const struct proc_sink sink = { proc_take_value, &moment };
+    const struct proc_sink sink = { proc_take_value, &moment, NULL };
     pid_t pids[PROC_PROCESSES_MAX];
     size_t count;
 
     pthread_mutex_lock(&watch->looking);
-    pthread_mutex_lock(&watch->lock);
-    count = watch->pid_count;
-    memcpy(pids, watch->pids, count * sizeof pids[0]);
+    count = copy_pids(watch, pids);
     watch->last_look_ns = moment.ns;
-    pthread_mutex_unlock(&watch->lock);
     proc_follow(watch->collector, pids, count);
     proc_look(watch->collector, moment.ns, last, &sink);
     pthread_mutex_unlock(&watch->looking);
-    if (devices) {
-        moment = proc_moment(watch);
-        proc_look_devices(watch->collector, pids, count, moment.ns, &sink);
-    }
 }
 
-/* What there is, for the instrument; said again when a look found more or less of it. */
+/* What there is, for the instrument; said again when a look found more or less of it. Only the
+ * thread for devices knows theirs. */
 static void describe(struct resource_watch *watch)
 {
     char missing[800];
     double hz = (double)SECOND_NS / (double)watch->every_ns;
 
+    pthread_mutex_lock(&watch->looking);
     proc_missing(watch->collector, missing, sizeof missing);
+    pthread_mutex_unlock(&watch->looking);
     pthread_mutex_lock(&watch->lock);
     snprintf(watch->words, sizeof watch->words, "%.3g Hz%s%s", hz, *missing ? "; " : "", missing);
     snprintf(watch->gpu, sizeof watch->gpu, "%s", proc_gpu_words(watch->collector));
@@ -101,7 +116,6 @@ void *proc_look_at_all(void *user)
     struct resource_watch *watch = user;
     uint64_t begin_ns = ifg_monotonic_ns();
     uint64_t next_ns = begin_ns;
-    uint64_t next_devices_ns = 0;
     size_t early = 0;
     bool stop;
 
@@ -109,14 +123,8 @@ void *proc_look_at_all(void *user)
     prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
     do {
         uint64_t now_ns = ifg_monotonic_ns();
-        bool devices = now_ns >= next_devices_ns;
 
-        look(watch, false, devices);
-        if (devices) {
-            next_devices_ns =
-                now_ns + (watch->every_ns > DEVICES_NS ? watch->every_ns / 2 : DEVICES_NS);
-            describe(watch);
-        }
+        look(watch, false);
         while (early < sizeof early_ns / sizeof early_ns[0] && begin_ns + early_ns[early] <= now_ns)
             early++;
         while (next_ns <= now_ns)
@@ -127,9 +135,58 @@ void *proc_look_at_all(void *user)
             stop = wait_until(watch, next_ns);
     } while (!stop);
     if (ifg_monotonic_ns() >= watch->last_look_ns + CLOSE_LOOK_NS)
-        look(watch, true, true);
-    describe(watch);
+        look(watch, true);
     watch->cpu_ns = ifg_thread_cpu_ns();
+    return NULL;
+}
+
+/* ---- the thread for devices ---- */
+
+static void look_at_devices(struct resource_watch *watch, bool last)
+{
+    struct moment moment = proc_moment(watch);
+    const struct proc_sink sink = { proc_take_value, &moment, proc_take_time };
+    pid_t pids[PROC_PROCESSES_MAX];
+    size_t count = copy_pids(watch, pids);
+    uint64_t begin_ns = moment.ns, took_ns;
+
+    proc_look_devices(watch->collector, pids, count, begin_ns, last, &sink);
+    took_ns = ifg_monotonic_ns() - begin_ns;
+    watch->devices.looks++;
+    /* The first one loads the driver's library. */
+    if (watch->devices.looks > 1 && took_ns > watch->devices.longest_ns)
+        watch->devices.longest_ns = took_ns;
+}
+
+/* The more a look costs the rarer it is. */
+void *proc_look_at_devices(void *user)
+{
+    struct resource_watch *watch = user;
+    uint64_t next_ns;
+    bool stop = false;
+
+    prctl(PR_SET_NAME, "devices");
+    prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
+    for (unsigned i = 0; !stop; i++) {
+        uint64_t cpu_ns = ifg_thread_cpu_ns(), step_ns;
+
+        next_ns = ifg_monotonic_ns();
+        look_at_devices(watch, false);
+        if (i < 2)
+            describe(watch);
+        step_ns = DEVICES_TIMES * (ifg_thread_cpu_ns() - cpu_ns);
+        if (!i || step_ns < DEVICES_NS)
+            step_ns = DEVICES_NS;
+        if (step_ns > SECOND_NS)
+            step_ns = SECOND_NS;
+        if (watch->every_ns > step_ns &&
+            (watch->every_ns > SECOND_NS || !proc_has_devices(watch->collector)))
+            step_ns = watch->every_ns;
+        stop = wait_until(watch, next_ns + step_ns);
+    }
+    look_at_devices(watch, true);
+    describe(watch);
+    watch->devices.cpu_ns = ifg_thread_cpu_ns();
     return NULL;
 }
 
@@ -171,15 +228,11 @@ void *proc_look_at_memory(void *user)
     prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
     while (!stop) {
         struct moment moment;
-        const struct proc_sink sink = { proc_take_value, &moment };
+        const struct proc_sink sink = { proc_take_value, &moment, NULL };
         pid_t pids[PROC_PROCESSES_MAX];
         uint64_t cpu_ns = ifg_thread_cpu_ns(), cost_ns;
-        size_t count;
+        size_t count = copy_pids(watch, pids);
 
-        pthread_mutex_lock(&watch->lock);
-        count = watch->pid_count;
-        memcpy(pids, watch->pids, count * sizeof pids[0]);
-        pthread_mutex_unlock(&watch->lock);
         moment = proc_moment(watch);
         if (there && moment.ns - before_ns > GAP_NS)
             fast->gaps++;

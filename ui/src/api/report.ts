@@ -34,6 +34,25 @@ export interface Placement {
   policy: string;
 }
 
+/** What the inferences of a model took of a device's energy, above idle power. */
+export interface EnergyUse {
+  device: string;
+  joules_per_inference: number | null;
+  low_j: number | null;
+  high_j: number | null;
+  inferences: number;
+  seconds: number;
+  shared: boolean;
+  upper_bound: boolean;
+  reason: string;
+}
+
+export interface EnergyDevice {
+  device: string;
+  idle: string;
+  idle_w: number | null;
+}
+
 export interface ReportModel {
   name: string;
   path: string;
@@ -49,6 +68,7 @@ export interface ReportModel {
   functions: ReportFunction[];
   operators: { type: string; count: number; total_ms: number; self_ms: number; share: number }[];
   profiling: { inferences: number; operators: number; median_us: number | null; resolution_us: number | null; host_time?: boolean };
+  energy?: EnergyUse[];
   waiting?: { inferences: number; mean_ms: number; run_queue_ms: number; run_queue_share: number; blocked_ms: number; longest_run_queue_ms: number };
 }
 
@@ -145,6 +165,7 @@ export interface Report {
   summary: string[];
   models: ReportModel[];
   pipeline: { requests: number; stages: { name: string; count: number; mean_ms: number; total_ms: number }[] };
+  machine?: { energy: EnergyDevice[] };
   memory?: MemoryReport;
   findings: Finding[];
   drops: number;

@@ -16,6 +16,7 @@ import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
 import { Head } from '../../widgets/parts.tsx';
 import { usePaper } from '../../widgets/paper.ts';
 import { locationsOf, modelId, openCategory } from '../../widgets/locations.ts';
+import { Energy } from '../../widgets/energy.tsx';
 import { Findings } from '../../widgets/findings.tsx';
 import { instrumentLines, leftOut, sentence } from '../../data/summary.ts';
 import { Operators, Start } from '../../widgets/timebars.tsx';
@@ -177,6 +178,7 @@ function Models({ state, report }: { state: State; report: Report }) {
         </Head>
         <ModelTable report={report} models={report.models} open={openCategory(state)} title={(model) => (state.model.set(modelId(state, model)), state.page.set('models'))} />
       </section>
+      <Energy report={report} />
       {!first.busy && <Beginning state={state} first={first.value} />}
       <section>
         <Start report={report} first={first.value} />

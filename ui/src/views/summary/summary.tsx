@@ -11,6 +11,7 @@ import type { State } from '../../data/state.ts';
 import { leftOut, sentence, subline } from '../../data/summary.ts';
 import { dotAt, dotScale, drawDots, type DotFrame, type FirstRun } from '../../draw/dots.ts';
 import { Chart, Tip, TwinTable } from '../../widgets/canvas.tsx';
+import { Energy } from '../../widgets/energy.tsx';
 import { Findings } from '../../widgets/findings.tsx';
 import { useAsk } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
@@ -190,6 +191,7 @@ function Middle({ report, state }: { report: Report; state: State }) {
               {out ? ` · times leave out the ${count(out)} ${plural(out, 'inference')} with operators on, except First` : ''}
             </Head>
             <ModelTable report={report} models={report.models.slice(0, 6)} open={openCategory(state)} title={(model) => (state.model.set(modelId(state, model)), state.page.set('models'))} />
+            <Energy report={report} />
             <Start report={report} first={first.value} />
             <div class="summary-two">
               {runs.value && runs.value.count > 1 && <Dots state={state} model={main} points={runs.value} first={first.value} />}
