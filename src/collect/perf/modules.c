@@ -418,7 +418,7 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
 
     for (size_t i = 0; i < modules->count; i++)
         if (modules->entries[i]->module.kind == TRACE_MODULE_RUNTIME &&
-            modules->entries[i]->module.pid == pid)
+            !modules->entries[i]->module.interpreted && modules->entries[i]->module.pid == pid)
             return &modules->entries[i]->module;
     entry = add(modules, TRACE_MODULE_RUNTIME, "");
     if (!entry)
@@ -426,6 +426,23 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
     entry->module.pid = pid;
     entry->module.owner = owners_of(modules->owners, pid);
     entry->module.jit = jit_code_create(pid, modules->owners, &modules->budget);
+    return &entry->module;
+}
+
+const struct module *modules_interpreted(struct modules *modules, uint32_t pid, const char *name)
+{
+    struct entry *entry;
+
+    for (size_t i = 0; i < modules->count; i++)
+        if (modules->entries[i]->module.interpreted && modules->entries[i]->module.pid == pid &&
+            strcmp(modules->entries[i]->module.path, name) == 0)
+            return &modules->entries[i]->module;
+    entry = add(modules, TRACE_MODULE_RUNTIME, name);
+    if (!entry)
+        return NULL;
+    entry->module.pid = pid;
+    entry->module.owner = owners_of(modules->owners, pid);
+    entry->module.interpreted = true;
     return &entry->module;
 }
 

@@ -55,6 +55,7 @@ struct sampler {
     uint64_t told_ns;              /* all samples of before were told */
     struct sampler_counts counts;
     struct perf_event_attr attr; /* of the events that take samples */
+    int program;                 /* of BPF, that runs with each; 0: none */
     bool paused;
     size_t old_count;      /* the first ones of samplers, which the others will replace; 0: none */
     struct task_list last; /* the threads that those others were opened for */
@@ -182,6 +183,9 @@ static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr
         close(fd);
         return ifg_fail_no_memory(err, "for the events of samples");
     }
+    /* Where that does not work, there are samples all the same. */
+    if (samples && sampler->program > 0)
+        ioctl(fd, PERF_EVENT_IOC_SET_BPF, sampler->program);
     if (ring->page)
         return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)
                    ? ifg_fail_errno(err, "cannot join the events of a CPU")
@@ -314,6 +318,7 @@ static enum ifg_status open_once(const struct sampler_options *options,
     sampler->epoll = -1;
     reorder_buffer_init(&sampler->reorder);
     sampler->patience_ns = options->patience_ns;
+    sampler->program = options->program;
     sampler->hurry_from_ns = UINT64_MAX;
     if (options->stack_bytes > SAMPLER_STACK_MAX || options->stack_bytes % 8)
         status = ifg_fail(err, IFG_INVALID, "%u bytes of stack: at most %u, in steps of 8",

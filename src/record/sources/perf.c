@@ -247,6 +247,12 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     sink_count(sink, TRACE_FACT_SAMPLES_ROOTED, counts.rooted);
     sink_count(sink, TRACE_FACT_SAMPLES_INFERRED, counts.inferred);
     sink_count(sink, TRACE_FACT_SAMPLES_UNWIND_NS, counts.unwind_ns);
+    sink_count(sink, TRACE_FACT_SAMPLES_CONTINUED, counts.continued);
+    if (counts.python.versions) {
+        sink_count(sink, TRACE_FACT_SAMPLES_PYTHON, counts.python.named);
+        sink_count(sink, TRACE_FACT_SAMPLES_PYTHON_REFUSED, counts.python.refused);
+        sink_count(sink, TRACE_FACT_SAMPLES_PYTHON_LOST, counts.python.lost);
+    }
     return IFG_OK;
 }
 
