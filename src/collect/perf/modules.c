@@ -190,21 +190,14 @@ static int get_hold(const struct modules *modules, const struct found *found, co
  * inode, never both. */
 static bool is_mapped(const struct sampler_mapping *mapping, uint64_t *out_inode)
 {
-    struct map_line map;
-    bool found = false;
-    struct maps maps;
+    uint64_t inode;
 
     *out_inode = mapping->inode;
-    if (!maps_open((pid_t)mapping->pid, &maps))
+    if (!maps_file_at((pid_t)mapping->pid, mapping->start, &inode) ||
+        (mapping->inode && mapping->inode != inode))
         return false;
-    while (!found && maps_next(&maps, &map)) {
-        found = map.start == mapping->start && map.inode &&
-                (!mapping->inode || mapping->inode == map.inode);
-        if (found)
-            *out_inode = map.inode;
-    }
-    maps_close(&maps);
-    return found;
+    *out_inode = inode;
+    return true;
 }
 
 /* A process may have ended since the kernel told of the mapping, or be another program with other

@@ -50,6 +50,7 @@ struct pipeline {
     uint64_t unmapped;   /* mappings that there was no memory for */
     uint64_t walking_ns; /* spent on the samples of this drain */
     bool took_chains;    /* of Python calls, in this drain */
+    bool hides_others;   /* trace_rule_applies(), which asks the kernel four times */
     struct {
         uint64_t begun_ns; /* 0: not under way */
         uint64_t ended_ns;
@@ -148,7 +149,7 @@ static void on_switch(const struct sampler_switch *change, void *user)
 /* With capabilities, processes of other users are shown as one, which has no name but this. */
 static void hide_others(struct pipeline *pipeline, struct sched_change *change)
 {
-    if (!change->waker_tid || !trace_rule_applies() ||
+    if (!change->waker_tid || !pipeline->hides_others ||
         threads_process(pipeline->threads, change->waker_tid) ||
         trace_rule_is_own((pid_t)change->waker_pid))
         return;
@@ -273,6 +274,7 @@ enum ifg_status pipeline_open(const struct pipeline_options *options,
     *out_pipeline = NULL;
     if (pipeline) {
         pipeline->writer = options->writer;
+        pipeline->hides_others = trace_rule_applies();
         pipeline->modules = modules_create();
         pipeline->stacks = stacks_create();
         open_python(pipeline, options);
@@ -384,6 +386,14 @@ bool pipeline_wakers(const struct pipeline *pipeline, const char **out_words)
 {
     *out_words = pipeline->wakers;
     return pipeline->sched != NULL;
+}
+
+bool pipeline_saw_python(const struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < modules_count(pipeline->modules); i++)
+        if (python_is_named(modules_at(pipeline->modules, i)->path))
+            return true;
+    return false;
 }
 
 bool pipeline_python(const struct pipeline *pipeline, const char **out_words)

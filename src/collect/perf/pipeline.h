@@ -56,6 +56,7 @@ struct sampler *pipeline_sampler(struct pipeline *pipeline);
 /* Whether wakeups are recorded; *out_words: how, or why not ("" if nobody asked for them). */
 bool pipeline_wakers(const struct pipeline *pipeline, const char **out_words);
 /* Whether Python functions can be on stacks; *out_words: why not. */
+bool pipeline_saw_python(const struct pipeline *pipeline); /* an interpreter, by its name */
 bool pipeline_python(const struct pipeline *pipeline, const char **out_words);
 void pipeline_count(const struct pipeline *pipeline, struct pipeline_counts *out_counts);
 

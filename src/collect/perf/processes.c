@@ -265,21 +265,23 @@ struct places {
     size_t placed; /* so many calls have a place */
 };
 
-static void find_runners(const struct processes *processes, const struct process *process,
-                         struct places *places)
+static uint32_t frame_module(const struct process *process, const struct unwind_frames *frames,
+                             size_t index)
 {
-    const struct unwind_frames *frames = &processes->frames;
+    uint64_t address;
 
-    places->count = 0;
-    for (size_t i = 0; i < frames->count; i++) {
-        uint64_t address;
-        const struct unwind_mapping *mapping =
-            unwind_frame_code(process->space, frames, i, &address);
+    return unwind_frame_code(process->space, frames, index, &address)->number;
+}
 
-        if (mapping->elf &&
-            python_runs_at(processes->python, process->pid, mapping->number, address))
-            places->frame[places->count++] = i;
-    }
+static bool is_runner(const struct processes *processes, const struct process *process,
+                      size_t index)
+{
+    uint64_t address;
+    const struct unwind_mapping *mapping =
+        unwind_frame_code(process->space, &processes->frames, index, &address);
+
+    return mapping->elf &&
+           python_runs_at(processes->python, process->pid, mapping->number, address);
 }
 
 static size_t end_of_run(const struct python_stack *python, size_t from)
@@ -289,48 +291,53 @@ static size_t end_of_run(const struct python_stack *python, size_t from)
     return from < python->count ? from + 1 : from;
 }
 
-/* Each run of calls tells an address in the frame of its C function. */
-static bool place_by_anchor(const struct unwind_frames *frames, const struct python_stack *python,
-                            struct places *places)
+/* Each run of calls tells an address in the frame of its C function: that one runs them, whatever
+ * the compiler has called it. Runs behind the last frame have theirs where the copy ends. */
+static bool place_by_anchor(const struct processes *processes, const struct process *process,
+                            const struct python_stack *python, struct places *places)
 {
-    size_t runner = 0;
+    const struct unwind_frames *frames = &processes->frames;
+    size_t frame = 0;
 
-    for (size_t i = 0; i < places->count; i++)
-        places->first[i] = places->end[i] = 0;
+    places->count = 0;
     for (size_t first = 0; first < python->count;) {
         size_t end = end_of_run(python, first);
         uint64_t anchor = python->calls[end - 1].anchor;
-        size_t frame;
 
         if (!python->calls[end - 1].ends)
-            break; /* a chain that is not whole */
-        while (runner < places->count && places->frame[runner] + 1 < frames->count &&
-               frames->sp[places->frame[runner] + 1] <= anchor)
-            runner++;
-        if (runner == places->count)
-            break; /* behind all of them */
-        frame = places->frame[runner];
-        if (anchor < frames->sp[frame])
+            return true; /* a chain that is not whole */
+        while (frame + 1 < frames->count && frames->sp[frame + 1] <= anchor)
+            frame++;
+        if (frame + 1 == frames->count && !is_runner(processes, process, frame))
+            return true;
+        if (places->count && places->frame[places->count - 1] == frame &&
+            frame + 1 == frames->count)
+            return true;
+        if (anchor < frames->sp[frame] ||
+            !python_is_module(processes->python, process->pid,
+                              frame_module(process, frames, frame)) ||
+            (places->count && places->frame[places->count - 1] == frame))
             return false;
-        places->first[runner] = first;
-        places->end[runner] = end;
-        places->placed = end;
-        first = end;
-        runner++;
+        places->frame[places->count] = frame;
+        places->first[places->count] = first;
+        places->end[places->count++] = end;
+        places->placed = first = end;
     }
-    /* None may be left out but the innermost, which may be about to begin or to end. */
-    for (size_t i = 0; i < places->count && i < runner; i++)
-        if (!places->end[i] && (i || places->frame[i]))
-            return false;
     return true;
 }
 
 /* By their order: as many runs as C functions, but for an innermost one that is about to begin or to
  * end; of a stack that is cut, those that are on it. */
-static bool place_by_order(const struct unwind_frames *frames, const struct python_stack *python,
-                           struct places *places)
+static bool place_by_order(const struct processes *processes, const struct process *process,
+                           const struct python_stack *python, struct places *places)
 {
+    const struct unwind_frames *frames = &processes->frames;
     size_t runs = 0, skipped = 0, first = 0;
+
+    places->count = 0;
+    for (size_t i = 0; i < frames->count; i++)
+        if (is_runner(processes, process, i))
+            places->frame[places->count++] = i;
 
     for (size_t at = 0; at < python->count; at = end_of_run(python, at))
         runs++;
@@ -358,12 +365,9 @@ static bool find_places(const struct processes *processes, const struct process 
 
     if (!rooted && frames->stop != UNWIND_CUT && frames->stop != UNWIND_TOO_DEEP)
         return false;
-    if (!rooted && !python->whole)
-        return false;
     places->placed = 0;
-    find_runners(processes, process, places);
-    if (!(python->anchored ? place_by_anchor(frames, python, places)
-                           : place_by_order(frames, python, places)))
+    if (!(python->anchored ? place_by_anchor(processes, process, python, places)
+                           : place_by_order(processes, process, python, places)))
         return false;
     return !rooted || places->placed == python->count;
 }
@@ -388,7 +392,10 @@ static uint32_t put_merged(struct processes *processes, const struct unwind_spac
                            const struct places *places)
 {
     struct unwind_frames *frames = &processes->frames;
-    uint32_t node = put_calls(processes, module, python, places->placed, python->count, 0, false);
+    bool goes_on = python->whole && places->placed < python->count;
+    uint32_t node = !goes_on ? 0
+                             : put_calls(processes, module, python, places->placed, python->count,
+                                         0, false);
     size_t runner = places->count;
 
     for (size_t i = frames->count; i-- > 0;) {
@@ -406,7 +413,7 @@ static uint32_t put_merged(struct processes *processes, const struct unwind_spac
                              node, inferred);
         }
     }
-    if (places->placed < python->count) {
+    if (goes_on) {
         frames->stop = UNWIND_AT_ROOT;
         frames->continued = true;
     }

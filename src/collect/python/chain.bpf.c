@@ -106,7 +106,7 @@ static __always_inline __u64 blob_word(const struct work *work, __u32 offset)
     return *(const __u64 *)&work->blob[offset & (CHAIN_BLOB - 8)];
 }
 
-static __always_inline __u64 print_of(const struct chain_process *process, __u64 code)
+static __always_inline __u32 print_of(const struct chain_process *process, __u64 code)
 {
     __u64 name = word(code + process->code_name);
     __u64 file = word(code + process->code_file);
@@ -138,13 +138,16 @@ static long take_frame(__u32 index, void *opaque)
         return 1;
     asm volatile("" : "+r"(index)); /* else the compiler leaves out what the kernel wants to see */
     out = &work->record.frames[index & (CHAIN_FRAMES - 1)];
-    out->frame = walk->frame;
     out->code = blob_word(work, process->frame_code);
     out->instruction = blob_word(work, process->frame_instruction);
     if (process->instruction_bits == 32)
         out->instruction &= 0xffffffffu;
     out->owner = process->frame_owner ? work->blob[process->frame_owner & (CHAIN_BLOB - 1)] : 0;
-    out->print = print_of(process, out->code & ~3ull);
+    out->print = 0;
+    if (process->shim_owner && out->owner >= process->shim_owner)
+        out->code = walk->frame;
+    else
+        out->print = print_of(process, out->code & ~3ull);
     walk->frame = blob_word(work, process->frame_previous);
     walk->count = index + 1;
     return 0;

@@ -17,7 +17,7 @@ typedef uint64_t chain_u64;
 typedef uint32_t chain_u32;
 #endif
 
-#define CHAIN_FRAMES    512 /* of one chain; deeper ones are cut, and say so */
+#define CHAIN_FRAMES    1024 /* of one chain; deeper ones are cut, and say so */
 #define CHAIN_THREADS   512 /* of an interpreter that are looked at */
 /* Before Linux 5.17: each more is time that the kernel needs to check the program. */
 #define CHAIN_FRAMES_OLD  96
@@ -43,14 +43,14 @@ struct chain_process {
     chain_u32 code_name;
     chain_u32 text_hash;
     chain_u32 instruction_bits; /* 32: a number, 64: an address */
+    chain_u32 shim_owner;       /* from this owner on a frame is no call; 0: all are */
 };
 
 struct chain_frame {
-    chain_u64 frame;       /* its own address */
-    chain_u64 code;        /* as it is stored: low bits may be set */
+    chain_u64 code;        /* as it is stored: low bits may be set; of a shim, its own address */
     chain_u64 instruction;
-    chain_u64 print;       /* of the code: chain_print() */
-    chain_u64 owner;
+    chain_u32 print;       /* of the code: chain_print() */
+    chain_u32 owner;
 };
 
 enum { CHAIN_WHOLE = 1 }; /* it leads to the thread's first call */
@@ -72,13 +72,14 @@ struct chain_settings {
 
 /* What tells that the code at an address is still the one that was called: addresses come back
  * into use, but hardly with the same line, the same texts, and the hash of the name. */
-static inline chain_u64 chain_print(chain_u64 line, chain_u64 file, chain_u64 name, chain_u64 hash)
+static inline chain_u32 chain_print(chain_u64 line, chain_u64 file, chain_u64 name, chain_u64 hash)
 {
     chain_u64 print = line * 0x9e3779b97f4a7c15ull;
 
     print = (print ^ file) * 0xff51afd7ed558ccdull;
     print = (print ^ name) * 0xc4ceb9fe1a85ec53ull;
-    return print ^ hash ^ print >> 29;
+    print ^= hash;
+    return (chain_u32)(print ^ print >> 32);
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#define SHIM_OWNER 3u /* FRAME_OWNED_BY_CSTACK, later FRAME_OWNED_BY_INTERPRETER, and above */
 #define OFFSET_MAX (64u << 10) /* in an interpreter; structures of less are smaller */
 
 /* What holds for all of them: the first words of a thread's state, and texts. */
@@ -115,6 +116,7 @@ static const struct python_layout known[] = {
         .chain.frame_previous = 8,
         .chain.frame_instruction = 56,
         .chain.frame_owner = 70,
+        .chain.shim_owner = SHIM_OWNER,
         .chain.instruction_bits = 64,
         .chain.code_line = 68,
         .chain.code_file = 112,
@@ -252,6 +254,7 @@ bool python_layout_parse(const uint8_t *bytes, size_t size, struct python_layout
     layout.chain.frame_instruction = take(&offsets, table->frame_instruction, CHAIN_BLOB - 8);
     layout.chain.frame_owner = take(&offsets, table->frame_owner, CHAIN_BLOB);
     layout.chain.instruction_bits = 64;
+    layout.chain.shim_owner = SHIM_OWNER;
     layout.code_instructions = take(&offsets, table->code_instructions, 1024);
     layout.code_bytes = layout.code_instructions;
     layout.chain.code_file = take(&offsets, table->code_file, 1016);

@@ -28,7 +28,6 @@
 #define LOOKS_MAX        3000u
 #define INTERPRETERS_MAX 16u
 #define TAG_BITS         3ull /* that an address of code may have set */
-#define SHIM_OWNER       3u   /* and above: a frame that is no call of a Python function */
 #define VERSION_LEAST    8u
 
 struct range {
@@ -49,7 +48,8 @@ struct process {
 
 struct code {
     uint32_t pid;
-    uint64_t address, print;
+    uint64_t address;
+    uint32_t print;
     char *name, *file; /* NULL: it could not be believed */
     uint8_t *lines;
     uint32_t line_bytes;
@@ -187,13 +187,20 @@ static void find_runs(struct elf_file *elf, struct process *process)
         process->runs[1] = (struct range){ symbol.value, symbol.value + symbol.size };
 }
 
+bool python_is_named(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+}
+
 bool python_mapped(struct python *python, uint32_t pid, struct elf_file *elf, const char *path,
                    uint64_t bias, uint32_t module)
 {
     struct process process = { .pid = pid, .module = module };
-    const char *slash = strrchr(path, '/');
 
-    if (!strstr(slash ? slash : path, "python") || process_of(python, pid))
+    if (!python_is_named(path) || process_of(python, pid))
         return false;
     process.runtime = symbol_at(elf, "_PyRuntime", bias);
     if (!process.runtime)
@@ -306,103 +313,12 @@ static void look_at(struct python *python, struct process *process)
     python->counts.versions |= 1ull << layout->minor;
 }
 
-/* ---- chains that wait for their samples ---- */
-
-static void forget_oldest(struct python *python)
-{
-    struct waiting **oldest = NULL;
-
-    for (size_t i = 0; i < QUEUES; i++)
-        if (python->queues[i] &&
-            (!oldest || python->queues[i]->record.time_ns < (*oldest)->record.time_ns))
-            oldest = &python->queues[i];
-    if (oldest) {
-        struct waiting *first = *oldest;
-
-        *oldest = first->next;
-        ifg_free(first);
-        python->waiting--;
-        python->counts.lost++;
-    }
-}
-
-static void on_chain(const struct chain_record *record, void *user)
-{
-    struct python *python = user;
-    struct waiting **link = &python->queues[record->tid % QUEUES];
-    size_t bytes = CHAIN_HEAD + record->count * sizeof record->frames[0];
-    struct waiting *waiting;
-
-    if (python->waiting >= WAITING_MAX)
-        forget_oldest(python);
-    waiting = ifg_alloc(1, offsetof(struct waiting, record) + bytes);
-    if (!waiting) {
-        python->counts.lost++;
-        return;
-    }
-    memcpy(&waiting->record, record, bytes);
-    while (*link)
-        link = &(*link)->next;
-    *link = waiting;
-    python->waiting++;
-}
-
-void python_take(struct python *python)
-{
-    uint64_t now = ifg_monotonic_ns();
-
-    if (now - python->looked_ns >= LOOK_NS) {
-        python->looked_ns = now;
-        for (size_t i = 0; i < python->process_count; i++)
-            if (python->processes[i].state == PENDING)
-                look_at(python, &python->processes[i]);
-    }
-    if (python->process_count)
-        chain_read(python->chain, on_chain, python);
-}
-
-static uint64_t apart(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
-}
-
-/* Takes the chain of a sample out of its thread's queue: the nearest one in time, at the same
- * instruction. Kernels differ in whether the program runs before the sample has its time, or after.
- * Those that are too old for this one are too old for the next. */
-static struct waiting *take_waiting(struct python *python, uint32_t pid, uint32_t tid,
-                                    uint64_t time_ns, uint64_t ip)
-{
-    struct waiting **link = &python->queues[tid % QUEUES];
-    struct waiting **nearest = NULL;
-    struct waiting *found;
-
-    while (*link) {
-        struct waiting *waiting = *link;
-        const struct chain_record *record = &waiting->record;
-
-        if (record->tid == tid && record->time_ns + APART_NS < time_ns) {
-            *link = waiting->next;
-            python->waiting--;
-            python->counts.lost++;
-            ifg_free(waiting);
-            continue;
-        }
-        if (record->tid == tid && record->pid == pid && (!ip || record->ip == ip) &&
-            apart(record->time_ns, time_ns) <= APART_NS &&
-            (!nearest || apart(record->time_ns, time_ns) <
-                             apart((*nearest)->record.time_ns, time_ns)))
-            nearest = link;
-        link = &waiting->next;
-    }
-    if (!nearest)
-        return NULL;
-    found = *nearest;
-    *nearest = found->next;
-    python->waiting--;
-    return found;
-}
-
 /* ---- code ---- */
+
+static bool is_shim(const struct python_layout *layout, const struct chain_frame *frame)
+{
+    return layout->chain.shim_owner && frame->owner >= layout->chain.shim_owner;
+}
 
 static uint64_t hash_code(const void *codes, size_t position)
 {
@@ -507,7 +423,7 @@ static bool read_code(struct python *python, const struct process *process, stru
 
 /* Its number; 0: it cannot be believed. */
 static uint32_t find_code(struct python *python, const struct process *process, uint64_t address,
-                          uint64_t print)
+                          uint32_t print)
 {
     struct code code = { .pid = process->pid, .address = address, .print = print };
     uint64_t hash = hash_code(&code, 0);
@@ -555,6 +471,117 @@ static uint32_t line_of(const struct python *python, const struct python_layout 
     return python_line(layout->lines, code->lines, code->line_bytes, code->first_line, offset);
 }
 
+/* ---- chains that wait for their samples ---- */
+
+static void forget_oldest(struct python *python)
+{
+    struct waiting **oldest = NULL;
+
+    for (size_t i = 0; i < QUEUES; i++)
+        if (python->queues[i] &&
+            (!oldest || python->queues[i]->record.time_ns < (*oldest)->record.time_ns))
+            oldest = &python->queues[i];
+    if (oldest) {
+        struct waiting *first = *oldest;
+
+        *oldest = first->next;
+        ifg_free(first);
+        python->waiting--;
+        python->counts.lost++;
+    }
+}
+
+/* Code that runs once, like that of a module, is freed soon: it is read at once, not when the sample
+ * has its turn. */
+static void meet_codes(struct python *python, const struct chain_record *record)
+{
+    const struct process *process = process_of(python, record->pid);
+
+    if (!process || process->state != READY)
+        return;
+    for (size_t i = 0; i < record->count; i++)
+        if (!is_shim(&process->layout, &record->frames[i]))
+            find_code(python, process, record->frames[i].code & ~TAG_BITS,
+                      record->frames[i].print);
+}
+
+static void on_chain(const struct chain_record *record, void *user)
+{
+    struct python *python = user;
+    struct waiting **link = &python->queues[record->tid % QUEUES];
+    size_t bytes = CHAIN_HEAD + record->count * sizeof record->frames[0];
+    struct waiting *waiting;
+
+    if (python->waiting >= WAITING_MAX)
+        forget_oldest(python);
+    waiting = ifg_alloc(1, offsetof(struct waiting, record) + bytes);
+    if (!waiting) {
+        python->counts.lost++;
+        return;
+    }
+    memcpy(&waiting->record, record, bytes);
+    meet_codes(python, record);
+    while (*link)
+        link = &(*link)->next;
+    *link = waiting;
+    python->waiting++;
+}
+
+void python_take(struct python *python)
+{
+    uint64_t now = ifg_monotonic_ns();
+
+    if (now - python->looked_ns >= LOOK_NS) {
+        python->looked_ns = now;
+        for (size_t i = 0; i < python->process_count; i++)
+            if (python->processes[i].state == PENDING)
+                look_at(python, &python->processes[i]);
+    }
+    if (python->process_count)
+        chain_read(python->chain, on_chain, python);
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Takes the chain of a sample out of its thread's queue: the nearest one in time, at the same
+ * instruction. Kernels differ in whether the program runs before the sample has its time, or after.
+ * Those that are too old for this one are too old for the next. */
+static struct waiting *take_waiting(struct python *python, uint32_t pid, uint32_t tid,
+                                    uint64_t time_ns, uint64_t ip)
+{
+    struct waiting **link = &python->queues[tid % QUEUES];
+    struct waiting **nearest = NULL;
+    struct waiting *found;
+
+    while (*link) {
+        struct waiting *waiting = *link;
+        const struct chain_record *record = &waiting->record;
+
+        if (record->tid == tid && record->time_ns + APART_NS < time_ns) {
+            *link = waiting->next;
+            python->waiting--;
+            python->counts.lost++;
+            ifg_free(waiting);
+            continue;
+        }
+        if (record->tid == tid && record->pid == pid && (!ip || record->ip == ip) &&
+            apart(record->time_ns, time_ns) <= APART_NS &&
+            (!nearest || apart(record->time_ns, time_ns) <
+                             apart((*nearest)->record.time_ns, time_ns)))
+            nearest = link;
+        link = &waiting->next;
+    }
+    if (!nearest)
+        return NULL;
+    found = *nearest;
+    *nearest = found->next;
+    python->waiting--;
+    return found;
+}
+
 /* ---- a chain ---- */
 
 static bool translate(struct python *python, const struct process *process,
@@ -563,6 +590,7 @@ static bool translate(struct python *python, const struct process *process,
     const struct python_layout *layout = &process->layout;
     struct python_stack *stack = &python->stack;
     bool last_ends = true;
+    size_t known = 0;
 
     stack->count = 0;
     stack->whole = record->flags & CHAIN_WHOLE;
@@ -571,7 +599,7 @@ static bool translate(struct python *python, const struct process *process,
         const struct chain_frame *frame = &record->frames[i];
         struct python_call *call = &stack->calls[stack->count];
 
-        if (layout->calls == PYTHON_SHIMS && frame->owner >= SHIM_OWNER) {
+        if (is_shim(layout, frame)) {
             if (!stack->count || last_ends) { /* the C function has no call yet */
                 call->code = 0;
                 stack->count++;
@@ -579,13 +607,14 @@ static bool translate(struct python *python, const struct process *process,
                 call--;
             }
             call->ends = last_ends = true;
-            call->anchor = frame->frame;
+            call->anchor = frame->code;
             continue;
         }
         call->code = find_code(python, process, frame->code & ~TAG_BITS, frame->print);
+        known += call->code != 0;
+        call->line = call->code ? line_of(python, layout, frame, call->code) : 0;
         if (!call->code)
-            return false;
-        call->line = line_of(python, layout, frame, call->code);
+            call->code = PYTHON_NAMELESS;
         call->ends = last_ends = layout->calls == PYTHON_EACH ||
                                  (layout->calls == PYTHON_FLAG && frame->owner);
         call->anchor = 0;
@@ -594,7 +623,7 @@ static bool translate(struct python *python, const struct process *process,
     /* The outermost one is run by somebody, too. */
     if (stack->whole && stack->count && !last_ends)
         return false;
-    return stack->count > 0;
+    return known > 0;
 }
 
 const struct python_stack *python_find(struct python *python, uint32_t pid, uint32_t tid,
@@ -617,6 +646,13 @@ const struct python_stack *python_find(struct python *python, uint32_t pid, uint
     python->counts.refused += !good;
     ifg_free(waiting);
     return good ? &python->stack : NULL;
+}
+
+bool python_is_module(const struct python *python, uint32_t pid, uint32_t module)
+{
+    const struct process *process = process_of(python, pid);
+
+    return process && process->module == module;
 }
 
 bool python_runs_at(const struct python *python, uint32_t pid, uint32_t module, uint64_t address)
@@ -648,6 +684,8 @@ void python_merged(struct python *python, bool merged)
 
 struct python_function python_function(const struct python *python, uint32_t code)
 {
+    if (code == PYTHON_NAMELESS)
+        return (struct python_function){ "[Python function that was freed]", "" };
     if (!code || code > python->code_count || !python->codes[code - 1].name)
         return (struct python_function){ "", "" };
     return (struct python_function){ python->codes[code - 1].name, python->codes[code - 1].file };

@@ -5,8 +5,9 @@
  * The kernel reads the chain of calls of a thread while it stands still for a sample (chain.h). That
  * gives addresses: what is behind them is read from the process afterwards, and believed only if it
  * is still what the kernel saw (chain_print) and of the right type: a code object of this
- * interpreter, with texts and a table of lines that are such. A chain with anything else in it is
- * left out and counted: a stack without Python frames is poorer, one with wrong ones is worthless.
+ * interpreter, with texts and a table of lines that are such. What is not gets no name; a chain
+ * without any, or one that does not fit to the stack, is left out and counted: a stack without
+ * Python frames is poorer, one with wrong ones is worthless.
  *
  * All that is read is the program's, and hostile.
  */
@@ -23,8 +24,11 @@
 
 struct python;
 
+/* Code that was freed before it could be read: there was a call, of what is not known. */
+#define PYTHON_NAMELESS 0xfffffffu
+
 struct python_call {
-    uint32_t code;   /* a number: python_function() */
+    uint32_t code;   /* a number: python_function(); 0: no call, only the place of one */
     uint32_t line;   /* 0: not known */
     bool ends;       /* the C function that runs it has no call further out */
     uint64_t anchor; /* with that: an address in the frame of the C function; 0: not known */
@@ -57,6 +61,9 @@ void python_close(struct python *python); /* accepts NULL */
 
 int python_program(const struct python *python); /* for PERF_EVENT_IOC_SET_BPF */
 
+/* Whether a file is called as an interpreter or its library is. */
+bool python_is_named(const char *path);
+
 /* A process has mapped a file with code; bias: address in memory minus that in the file. The file
  * stays open. True: it is an interpreter. */
 bool python_mapped(struct python *python, uint32_t pid, struct elf_file *elf, const char *path,
@@ -71,6 +78,9 @@ void python_take(struct python *python);
  * is none, or none that can be believed. Good until the next call. */
 const struct python_stack *python_find(struct python *python, uint32_t pid, uint32_t tid,
                                        uint64_t time_ns, uint64_t ip);
+
+/* Whether this is the file of the interpreter. */
+bool python_is_module(const struct python *python, uint32_t pid, uint32_t module);
 
 /* Whether this place in a file is in the C function that runs Python code. */
 bool python_runs_at(const struct python *python, uint32_t pid, uint32_t module, uint64_t address);

@@ -212,6 +212,27 @@ static void explain(void *state)
     write_cost(sampled);
 }
 
+/* Only of programs that have an interpreter. */
+static void report_python(struct sampled *sampled, const struct python_counts *counts)
+{
+    char text[96];
+    const char *why = text;
+    size_t at = (size_t)snprintf(text, sizeof text, "CPython");
+    bool on = counts->versions != 0;
+
+    for (unsigned minor = 0; minor < 64 && at < sizeof text; minor++)
+        if (counts->versions >> minor & 1)
+            at += (size_t)snprintf(text + at, sizeof text - at, " 3.%u", minor);
+    if (!on && !pipeline_saw_python(sampled->profile))
+        return;
+    if (!on && pipeline_python(sampled->profile, &why))
+        why = counts->unknown ? "this interpreter is not one of CPython 3.8 to 3.14, or a build "
+                                "of it that is not known"
+                              : "the interpreter did not begin";
+    sink_instrument(&sampled->recording->sink, "Python frames",
+                    on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, why);
+}
+
 static enum ifg_status finish(void *state, struct ifg_error *err)
 {
     struct sampled *sampled = state;
@@ -248,6 +269,7 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     sink_count(sink, TRACE_FACT_SAMPLES_INFERRED, counts.inferred);
     sink_count(sink, TRACE_FACT_SAMPLES_UNWIND_NS, counts.unwind_ns);
     sink_count(sink, TRACE_FACT_SAMPLES_CONTINUED, counts.continued);
+    report_python(sampled, &counts.python);
     if (counts.python.versions) {
         sink_count(sink, TRACE_FACT_SAMPLES_PYTHON, counts.python.named);
         sink_count(sink, TRACE_FACT_SAMPLES_PYTHON_REFUSED, counts.python.refused);
