@@ -40,7 +40,8 @@ struct {
 
 struct work {
     struct chain_record record;
-    __u8 blob[2 * CHAIN_BLOB];
+    __u8 blob[CHAIN_BLOB]; /* of a frame */
+    __u8 code[CHAIN_BLOB];
 };
 
 struct {
@@ -51,7 +52,7 @@ struct {
 } works SEC(".maps");
 
 const volatile struct chain_settings settings SEC(".rodata.settings") = { 0 };
-__u64 lost SEC(".bss.lost") = 0;
+struct chain_cost cost SEC(".bss.cost") = { 0 };
 
 /* Where the kernel keeps what pthread_self() gives. */
 #if defined(PROBE_X86_64)
@@ -106,14 +107,26 @@ static __always_inline __u64 blob_word(const struct work *work, __u32 offset)
     return *(const __u64 *)&work->blob[offset & (CHAIN_BLOB - 8)];
 }
 
-static __always_inline __u32 print_of(const struct chain_process *process, __u64 code)
+static __always_inline __u32 half_word(const struct work *work, __u32 offset)
 {
-    __u64 name = word(code + process->code_name);
-    __u64 file = word(code + process->code_file);
-    __u32 line = 0;
+    return *(const __u32 *)&work->code[offset & (CHAIN_BLOB - 4)];
+}
 
-    bpf_probe_read_user(&line, sizeof line, (const void *)(code + process->code_line));
-    return chain_print(line, file, name, word(name + process->text_hash));
+/* Of a frame that was not begun, or memory that is none: 0. */
+static __always_inline __u32 print_of(const struct chain_process *process, struct work *work,
+                                      __u64 code)
+{
+    __u64 file, name, own;
+
+    if (bpf_probe_read_user(work->code, CHAIN_CODE, (const void *)(code + process->code_from)))
+        return 0;
+    file = *(const __u64 *)&work->code[(process->code_file - process->code_from) &
+                                       (CHAIN_BLOB - 8)];
+    name = *(const __u64 *)&work->code[(process->code_name - process->code_from) &
+                                       (CHAIN_BLOB - 8)];
+    own = process->code_version ? half_word(work, process->code_version - process->code_from)
+                                : word(name + process->text_hash);
+    return chain_print(half_word(work, process->code_line - process->code_from), file, name, own);
 }
 
 struct walk {
@@ -147,7 +160,7 @@ static long take_frame(__u32 index, void *opaque)
     if (process->shim_owner && out->owner >= process->shim_owner)
         out->code = walk->frame;
     else
-        out->print = print_of(process, out->code & ~3ull);
+        out->print = print_of(process, work, out->code & ~3ull);
     walk->frame = blob_word(work, process->frame_previous);
     walk->count = index + 1;
     return 0;
@@ -208,7 +221,9 @@ static __always_inline int sample(struct bpf_perf_event_data *context, int loops
     walk.work->record.count = walk.count;
     if (bpf_ringbuf_output(&chains, &walk.work->record,
                            CHAIN_HEAD + walk.count * sizeof(struct chain_frame), BPF_RB_NO_WAKEUP))
-        __sync_fetch_and_add(&lost, 1);
+        __sync_fetch_and_add(&cost.lost, 1);
+    __sync_fetch_and_add(&cost.chains, 1);
+    __sync_fetch_and_add(&cost.ns, bpf_ktime_get_ns() - now);
     return 1; /* the kernel takes its sample */
 }
 

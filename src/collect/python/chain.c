@@ -25,7 +25,7 @@ struct chain {
     struct bpf_object *object;
     int program, processes;
     struct ring_buffer *ring;
-    const uint64_t *lost; /* in the kernel's memory */
+    const struct chain_cost *cost; /* in the kernel's memory */
     chain_seen *seen;
     void *user;
 };
@@ -80,7 +80,7 @@ static enum ifg_status load(struct chain *chain, struct ifg_error *err)
 {
     LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "inferogram");
     struct bpf_program *program;
-    struct bpf_map *lost;
+    struct bpf_map *cost;
     void *memory;
     bool chosen;
     int failed;
@@ -99,11 +99,11 @@ static enum ifg_status load(struct chain *chain, struct ifg_error *err)
         return refused(-failed, err);
     chain->program = bpf_program__fd(program);
     chain->processes = bpf_object__find_map_fd_by_name(chain->object, "processes");
-    lost = bpf_object__find_map_by_name(chain->object, ".bss.lost");
-    memory = lost ? mmap(NULL, sizeof *chain->lost, PROT_READ, MAP_SHARED, bpf_map__fd(lost), 0)
+    cost = bpf_object__find_map_by_name(chain->object, ".bss.cost");
+    memory = cost ? mmap(NULL, sizeof *chain->cost, PROT_READ, MAP_SHARED, bpf_map__fd(cost), 0)
                   : MAP_FAILED;
-    chain->lost = memory == MAP_FAILED ? NULL : memory;
-    if (!chain->ring || !chain->lost || chain->processes < 0 || chain->program < 0)
+    chain->cost = memory == MAP_FAILED ? NULL : memory;
+    if (!chain->ring || !chain->cost || chain->processes < 0 || chain->program < 0)
         return ifg_fail_errno(err, "cannot map the ring of a BPF program");
     return IFG_OK;
 }
@@ -130,8 +130,8 @@ void chain_close(struct chain *chain)
     if (!chain)
         return;
     ring_buffer__free(chain->ring);
-    if (chain->lost)
-        munmap((void *)(uintptr_t)chain->lost, sizeof *chain->lost);
+    if (chain->cost)
+        munmap((void *)(uintptr_t)chain->cost, sizeof *chain->cost);
     bpf_object__close(chain->object);
     ifg_free(chain);
 }
@@ -166,7 +166,9 @@ void chain_read(struct chain *chain, chain_seen *seen, void *user)
     chain->seen = NULL;
 }
 
-uint64_t chain_lost(const struct chain *chain)
+void chain_costs(const struct chain *chain, struct chain_cost *out_cost)
 {
-    return __atomic_load_n(chain->lost, __ATOMIC_RELAXED);
+    out_cost->chains = __atomic_load_n(&chain->cost->chains, __ATOMIC_RELAXED);
+    out_cost->ns = __atomic_load_n(&chain->cost->ns, __ATOMIC_RELAXED);
+    out_cost->lost = __atomic_load_n(&chain->cost->lost, __ATOMIC_RELAXED);
 }

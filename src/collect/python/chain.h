@@ -30,6 +30,6 @@ void chain_drop(struct chain *chain, uint32_t pid);
 
 /* Hands out what is there; records are whole and have at most CHAIN_FRAMES frames. */
 void chain_read(struct chain *chain, chain_seen *seen, void *user);
-uint64_t chain_lost(const struct chain *chain);
+void chain_costs(const struct chain *chain, struct chain_cost *out_cost);
 
 #endif

@@ -25,6 +25,7 @@ typedef uint32_t chain_u32;
 #define CHAIN_PROCESSES 4096
 #define CHAIN_BLOB      128 /* bytes of a frame that are read at once; offsets lie inside */
 #define CHAIN_FRAME_LEAST 80 /* bytes that every frame has */
+#define CHAIN_CODE        88 /* bytes of code that are read at once */
 
 /* Offsets are bytes. */
 struct chain_process {
@@ -38,10 +39,12 @@ struct chain_process {
     chain_u32 frame_previous;
     chain_u32 frame_instruction;
     chain_u32 frame_owner;      /* a byte; 0: there is none */
-    chain_u32 code_line;        /* in the code, as are those below: its fingerprint */
+    chain_u32 code_from;        /* in the code: from here on CHAIN_CODE bytes are read at once */
+    chain_u32 code_line;        /* its fingerprint is in them, all four from the code's begin */
     chain_u32 code_file;
     chain_u32 code_name;
-    chain_u32 text_hash;
+    chain_u32 code_version;     /* a number that no other code has; 0: there is none */
+    chain_u32 text_hash;        /* in the name, where there is no such number */
     chain_u32 instruction_bits; /* 32: a number, 64: an address */
     chain_u32 shim_owner;       /* from this owner on a frame is no call; 0: all are */
 };
@@ -66,19 +69,24 @@ struct chain_record {
 
 #define CHAIN_HEAD 32 /* bytes before the frames */
 
+/* What reading chains has cost. */
+struct chain_cost {
+    chain_u64 chains, ns, lost;
+};
+
 struct chain_settings {
     chain_u64 device, inode; /* of the recorder's pid namespace; inode 0: the initial one */
 };
 
-/* What tells that the code at an address is still the one that was called: addresses come back
- * into use, but hardly with the same line, the same texts, and the hash of the name. */
-static inline chain_u32 chain_print(chain_u64 line, chain_u64 file, chain_u64 name, chain_u64 hash)
+/* What tells that the code at an address is still the one that was called. Addresses come back into
+ * use, also those of its texts; the number of its version, or the hash of its name, does not. */
+static inline chain_u32 chain_print(chain_u64 line, chain_u64 file, chain_u64 name, chain_u64 own)
 {
     chain_u64 print = line * 0x9e3779b97f4a7c15ull;
 
     print = (print ^ file) * 0xff51afd7ed558ccdull;
     print = (print ^ name) * 0xc4ceb9fe1a85ec53ull;
-    print ^= hash;
+    print ^= own * 0x9e3779b97f4a7c15ull;
     return (chain_u32)(print ^ print >> 32);
 }
 

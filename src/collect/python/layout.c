@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define SHIM_OWNER 3u /* FRAME_OWNED_BY_CSTACK, later FRAME_OWNED_BY_INTERPRETER, and above */
+#define CODE_VERSION 92u /* in 3.13 and 3.14, which do not tell it */
 #define OFFSET_MAX (64u << 10) /* in an interpreter; structures of less are smaller */
 
 /* What holds for all of them: the first words of a thread's state, and texts. */
@@ -21,6 +22,7 @@ static const struct python_layout known[] = {
         .chain.frame_previous = 24,
         .chain.frame_instruction = 104,
         .chain.instruction_bits = 32,
+        .chain.code_from = 40,
         .chain.code_line = 40,
         .chain.code_file = 104,
         .chain.code_name = 112,
@@ -43,6 +45,7 @@ static const struct python_layout known[] = {
         .chain.frame_previous = 24,
         .chain.frame_instruction = 104,
         .chain.instruction_bits = 32,
+        .chain.code_from = 40,
         .chain.code_line = 40,
         .chain.code_file = 104,
         .chain.code_name = 112,
@@ -65,6 +68,7 @@ static const struct python_layout known[] = {
         .chain.frame_previous = 24,
         .chain.frame_instruction = 96,
         .chain.instruction_bits = 32,
+        .chain.code_from = 40,
         .chain.code_line = 40,
         .chain.code_file = 104,
         .chain.code_name = 112,
@@ -90,6 +94,7 @@ static const struct python_layout known[] = {
         .chain.frame_instruction = 56,
         .chain.frame_owner = 68, /* is_entry */
         .chain.instruction_bits = 64,
+        .chain.code_from = 64,
         .chain.code_line = 72,
         .chain.code_file = 112,
         .chain.code_name = 120,
@@ -118,7 +123,9 @@ static const struct python_layout known[] = {
         .chain.frame_owner = 70,
         .chain.shim_owner = SHIM_OWNER,
         .chain.instruction_bits = 64,
+        .chain.code_from = 64,
         .chain.code_line = 68,
+        .chain.code_version = 92,
         .chain.code_file = 112,
         .chain.code_name = 120,
         .runtime_interpreter = 48,
@@ -229,6 +236,13 @@ static uint32_t take(struct offsets *offsets, size_t index, uint32_t limit)
     return offsets->failed ? 0 : (uint32_t)value;
 }
 
+/* What makes up the fingerprint of code lies in what is read at once, on a word of its own. */
+static bool fits(const struct chain_process *chain, uint32_t offset, uint32_t size)
+{
+    return offset >= chain->code_from && offset % size == 0 &&
+           offset - chain->code_from + size <= CHAIN_CODE;
+}
+
 bool python_layout_parse(const uint8_t *bytes, size_t size, struct python_layout *out_layout)
 {
     struct offsets offsets = { bytes, size, false };
@@ -262,16 +276,20 @@ bool python_layout_parse(const uint8_t *bytes, size_t size, struct python_layout
     layout.code_qualified_name = take(&offsets, table->code_qualified_name, 1016);
     layout.code_lines = take(&offsets, table->code_lines, 1016);
     layout.chain.code_line = take(&offsets, table->code_line, 1016);
+    layout.chain.code_from = layout.chain.code_line & ~7u;
+    layout.chain.code_version = CODE_VERSION;
     layout.instruction_unit = 1;
     layout.ascii_bytes = take(&offsets, table->text_ascii, 256);
     layout.unicode_bytes = layout.ascii_bytes + 16;
     if (offsets.failed || word(&offsets, table->bytes_value) != 32 || layout.ascii_bytes != 40 ||
         layout.chain.frame_previous % 8 || layout.chain.frame_code % 8 ||
         layout.chain.frame_instruction % 8 || !layout.chain.frame_owner ||
-        layout.chain.code_file + 8 > layout.code_bytes ||
-        layout.chain.code_name + 8 > layout.code_bytes ||
+        !fits(&layout.chain, layout.chain.code_file, 8) ||
+        !fits(&layout.chain, layout.chain.code_name, 8) ||
+        !fits(&layout.chain, layout.chain.code_version, 4) ||
+        layout.chain.code_from + CHAIN_CODE > layout.code_bytes ||
         layout.code_qualified_name + 8 > layout.code_bytes ||
-        layout.code_lines + 8 > layout.code_bytes || layout.chain.code_line + 4 > layout.code_bytes)
+        layout.code_lines + 8 > layout.code_bytes)
         return false;
     *out_layout = layout;
     return true;

@@ -387,8 +387,8 @@ static bool read_code(struct python *python, const struct process *process, stru
     const struct python_layout *layout = &process->layout;
     char name[PYTHON_TEXT_MAX], file[PYTHON_TEXT_MAX], shown[2 * PYTHON_TEXT_MAX + 16];
     uint8_t bytes[CODE_BYTES_MAX], again[CODE_BYTES_MAX];
-    uint64_t name_at, file_at, hash;
-    uint32_t line;
+    uint64_t name_at, file_at, own;
+    uint32_t line, version = 0;
 
     if (layout->code_bytes > sizeof bytes ||
         !read_memory(process->pid, code->address, bytes, layout->code_bytes) ||
@@ -397,8 +397,12 @@ static bool read_code(struct python *python, const struct process *process, stru
     name_at = word_at(bytes, layout->chain.code_name);
     file_at = word_at(bytes, layout->chain.code_file);
     memcpy(&line, bytes + layout->chain.code_line, sizeof line);
-    hash = read_word(process->pid, name_at + layout->chain.text_hash);
-    if (chain_print(line, file_at, name_at, hash) != code->print || line > INT32_MAX)
+    if (layout->chain.code_version)
+        memcpy(&version, bytes + layout->chain.code_version, sizeof version);
+    own = layout->chain.code_version
+              ? version
+              : read_word(process->pid, name_at + layout->chain.text_hash);
+    if (chain_print(line, file_at, name_at, own) != code->print || line > INT32_MAX)
         return false;
     if (layout->code_qualified_name)
         name_at = word_at(bytes, layout->code_qualified_name);
@@ -693,6 +697,11 @@ struct python_function python_function(const struct python *python, uint32_t cod
 
 void python_count(const struct python *python, struct python_counts *out_counts)
 {
+    struct chain_cost cost;
+
     *out_counts = python->counts;
-    out_counts->lost += chain_lost(python->chain);
+    chain_costs(python->chain, &cost);
+    out_counts->lost += cost.lost;
+    out_counts->chains = cost.chains;
+    out_counts->chain_us = (double)cost.ns / 1e3;
 }

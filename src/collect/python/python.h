@@ -53,6 +53,8 @@ struct python_counts {
     uint64_t lost;     /* whose chain did not come, or came too late */
     uint64_t versions; /* bit n: there was a Python 3.n */
     bool unknown;      /* there was one that is not known */
+    uint64_t chains;   /* that were read */
+    double chain_us;   /* that all of them took from the sampled threads */
 };
 
 /* IFG_PERMISSION, IFG_UNSUPPORTED: why the kernel does not read chains. */
