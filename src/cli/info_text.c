@@ -424,7 +424,8 @@ static void write_python(const struct trace_tables *tables, struct ifg_bytes *ou
     cli_print(out, "%*s%s with Python functions", LABEL_COLUMNS, "",
               cli_count(ifg_u64_of(strtod(named, NULL)), number[0]));
     if (without > 0)
-        cli_print(out, ", %s without them though Python ran: its calls could not be read for certain",
+        cli_print(out,
+                  ", %s without them though Python ran: its calls could not be read for certain",
                   cli_count(ifg_u64_of(without), number[1]));
     cli_print(out, "\n");
 }

@@ -22,8 +22,8 @@
 #include "symbol/unwind_table.h"
 
 #define UNWIND_FRAMES_MAX 1024 /* a call of Python in Python is four of C */
-#define UNWIND_PROOF      6   /* good frames that prove a scanned return address */
-#define UNWIND_SCAN       768 /* bytes of stack that are scanned */
+#define UNWIND_PROOF      6    /* good frames that prove a scanned return address */
+#define UNWIND_SCAN       768  /* bytes of stack that are scanned */
 
 /* A piece of executable memory of the process. */
 struct unwind_mapping {

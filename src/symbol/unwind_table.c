@@ -12,11 +12,11 @@
 #include "symbol/cfi.h"
 #include "symbol/elf_file_internal.h"
 
-#define ROWS_MAX  (64u << 20)
-#define SPAN_MAX  ((uint64_t)UINT32_MAX) /* from the first to the last function */
-#define WORD      8
-#define INDEX_MIN 8  /* bytes of a .eh_frame_hdr that are looked at */
-#define FIND_COST 64 /* bytes of entries that could be read while one is searched for */
+#define ROWS_MAX     (64u << 20)
+#define SPAN_MAX     ((uint64_t)UINT32_MAX) /* from the first to the last function */
+#define WORD         8
+#define INDEX_MIN    8  /* bytes of a .eh_frame_hdr that are looked at */
+#define FIND_COST    64 /* bytes of entries that could be read while one is searched for */
 #define FRAMES_PIECE ((size_t)16 << 10) /* bytes of .eh_frame that are read at once */
 
 /* While it is built: functions as they come, each with its rows behind the others'. */
@@ -291,8 +291,8 @@ static bool read_frames(struct unwind_search *search, uint64_t offset, uint64_t 
         return false;
     for (uint64_t piece = offset / FRAMES_PIECE; piece * FRAMES_PIECE < offset + size; piece++) {
         uint64_t at = piece * FRAMES_PIECE;
-        size_t bytes = (size_t)(search->cfi.size - at < FRAMES_PIECE ? search->cfi.size - at
-                                                                     : FRAMES_PIECE);
+        size_t bytes =
+            (size_t)(search->cfi.size - at < FRAMES_PIECE ? search->cfi.size - at : FRAMES_PIECE);
 
         if (!search->pieces[piece] &&
             elf_file_read_at(search->elf, search->frames_at + at, (uint8_t *)search->frames + at,

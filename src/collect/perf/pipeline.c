@@ -286,8 +286,7 @@ enum ifg_status pipeline_open(const struct pipeline_options *options,
         !pipeline->threads)
         status = ifg_fail_no_memory(err, "for a profile");
     else
-        status = options->no_sampler ? IFG_OK
-                                     : open_sampler(pipeline, options, out_facts, err);
+        status = options->no_sampler ? IFG_OK : open_sampler(pipeline, options, out_facts, err);
     if (status) {
         pipeline_close(pipeline);
         return status;

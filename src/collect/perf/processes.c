@@ -378,10 +378,9 @@ static uint32_t put_calls(struct processes *processes, const struct module *modu
 {
     for (size_t i = end; i-- > first;)
         if (python->calls[i].code)
-            node = stacks_child(processes->stacks, node, module->number,
-                                processes_python_address(python->calls[i].code,
-                                                         python->calls[i].line),
-                                inferred);
+            node = stacks_child(
+                processes->stacks, node, module->number,
+                processes_python_address(python->calls[i].code, python->calls[i].line), inferred);
     return node;
 }
 
@@ -393,9 +392,9 @@ static uint32_t put_merged(struct processes *processes, const struct unwind_spac
 {
     struct unwind_frames *frames = &processes->frames;
     bool goes_on = python->whole && places->placed < python->count;
-    uint32_t node = !goes_on ? 0
-                             : put_calls(processes, module, python, places->placed, python->count,
-                                         0, false);
+    uint32_t node =
+        !goes_on ? 0
+                 : put_calls(processes, module, python, places->placed, python->count, 0, false);
     size_t runner = places->count;
 
     for (size_t i = frames->count; i-- > 0;) {
@@ -424,9 +423,7 @@ static uint32_t put_merged(struct processes *processes, const struct unwind_spac
 static bool merge(struct processes *processes, const struct process *process,
                   const struct sampler_sample *sample, uint32_t *out_node)
 {
-    uint64_t ip = !sample->in_kernel      ? sample->ip
-                  : sample->kernel_count ? sample->kernel[0]
-                                         : 0;
+    uint64_t ip = !sample->in_kernel ? sample->ip : sample->kernel_count ? sample->kernel[0] : 0;
     const struct python_stack *python;
     const struct module *module = NULL;
     struct places places; /* large, and written before it is read */
@@ -440,8 +437,7 @@ static bool merge(struct processes *processes, const struct process *process,
         return false;
     good = find_places(processes, process, python, &places);
     if (good) {
-        snprintf(name, sizeof name, "Python 3.%u",
-                 python_version(processes->python, sample->pid));
+        snprintf(name, sizeof name, "Python 3.%u", python_version(processes->python, sample->pid));
         module = modules_interpreted(processes->modules, sample->pid, name);
     }
     python_merged(processes->python, good && module);

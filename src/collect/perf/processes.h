@@ -43,8 +43,7 @@ uint32_t processes_stack(struct processes *processes, const struct sampler_sampl
 #define PROCESSES_LINE_BITS 20u
 static inline uint64_t processes_python_address(uint32_t code, uint32_t line)
 {
-    return (uint64_t)code << PROCESSES_LINE_BITS |
-           (line < 1u << PROCESSES_LINE_BITS ? line : 0);
+    return (uint64_t)code << PROCESSES_LINE_BITS | (line < 1u << PROCESSES_LINE_BITS ? line : 0);
 }
 
 /* After that: keeps the code on it that was made at run time (modules_saw). True: some of it was

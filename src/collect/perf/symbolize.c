@@ -269,9 +269,8 @@ static void add_python(const struct modules *modules, const struct trace_frame *
 }
 
 void symbolize_frames(const struct modules *modules, const struct stacks *stacks,
-                      const struct python *python,
-                      const struct symbolize_options *options, struct trace_writer *writer,
-                      struct symbolize_counts *out_counts)
+                      const struct python *python, const struct symbolize_options *options,
+                      struct trace_writer *writer, struct symbolize_counts *out_counts)
 {
     const struct trace_frame *frames = stacks_frames(stacks, &out_counts->frames);
     size_t frame_count = out_counts->frames;

@@ -28,8 +28,7 @@ struct python;
 
 /* python NULL: there are no Python functions. */
 void symbolize_frames(const struct modules *modules, const struct stacks *stacks,
-                      const struct python *python,
-                      const struct symbolize_options *options, struct trace_writer *writer,
-                      struct symbolize_counts *out_counts);
+                      const struct python *python, const struct symbolize_options *options,
+                      struct trace_writer *writer, struct symbolize_counts *out_counts);
 
 #endif

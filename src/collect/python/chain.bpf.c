@@ -59,7 +59,7 @@ struct chain_cost cost SEC(".bss.cost") = { 0 };
 struct thread_struct {
     unsigned long fsbase;
 } __attribute__((preserve_access_index));
-#define SELF(task) BPF_CORE_READ(task, thread.fsbase)
+#define SELF(task)  BPF_CORE_READ(task, thread.fsbase)
 #define IP(context) ((context)->regs.rip)
 #elif defined(PROBE_AARCH64)
 struct thread_words {
@@ -68,7 +68,7 @@ struct thread_words {
 struct thread_struct {
     struct thread_words uw;
 } __attribute__((preserve_access_index));
-#define SELF(task) BPF_CORE_READ(task, thread.uw.tp_value)
+#define SELF(task)  BPF_CORE_READ(task, thread.uw.tp_value)
 #define IP(context) ((context)->regs.pc)
 #endif
 struct task_struct {
@@ -120,10 +120,10 @@ static __always_inline __u32 print_of(const struct chain_process *process, struc
 
     if (bpf_probe_read_user(work->code, CHAIN_CODE, (const void *)(code + process->code_from)))
         return 0;
-    file = *(const __u64 *)&work->code[(process->code_file - process->code_from) &
-                                       (CHAIN_BLOB - 8)];
-    name = *(const __u64 *)&work->code[(process->code_name - process->code_from) &
-                                       (CHAIN_BLOB - 8)];
+    file =
+        *(const __u64 *)&work->code[(process->code_file - process->code_from) & (CHAIN_BLOB - 8)];
+    name =
+        *(const __u64 *)&work->code[(process->code_name - process->code_from) & (CHAIN_BLOB - 8)];
     own = process->code_version ? half_word(work, process->code_version - process->code_from)
                                 : word(name + process->text_hash);
     return chain_print(half_word(work, process->code_line - process->code_from), file, name, own);

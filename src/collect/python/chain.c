@@ -92,8 +92,8 @@ static enum ifg_status load(struct chain *chain, struct ifg_error *err)
     chosen = choose_program(chain, &program);
     failed = chosen && set_namespace(chain) ? bpf_object__load(chain->object) : -EINVAL;
     if (!failed)
-        chain->ring = ring_buffer__new(
-            bpf_object__find_map_fd_by_name(chain->object, "chains"), on_record, chain, NULL);
+        chain->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(chain->object, "chains"),
+                                       on_record, chain, NULL);
     rights_lower();
     if (failed)
         return refused(-failed, err);

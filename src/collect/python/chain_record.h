@@ -17,30 +17,30 @@ typedef uint64_t chain_u64;
 typedef uint32_t chain_u32;
 #endif
 
-#define CHAIN_FRAMES    1024 /* of one chain; deeper ones are cut, and say so */
-#define CHAIN_THREADS   512 /* of an interpreter that are looked at */
+#define CHAIN_FRAMES  1024 /* of one chain; deeper ones are cut, and say so */
+#define CHAIN_THREADS 512  /* of an interpreter that are looked at */
 /* Before Linux 5.17: each more is time that the kernel needs to check the program. */
 #define CHAIN_FRAMES_OLD  96
 #define CHAIN_THREADS_OLD 32
-#define CHAIN_PROCESSES 4096
-#define CHAIN_BLOB      128 /* bytes of a frame that are read at once; offsets lie inside */
-#define CHAIN_FRAME_LEAST 80 /* bytes that every frame has */
-#define CHAIN_CODE        88 /* bytes of code that are read at once */
+#define CHAIN_PROCESSES   4096
+#define CHAIN_BLOB        128 /* bytes of a frame that are read at once; offsets lie inside */
+#define CHAIN_FRAME_LEAST 80  /* bytes that every frame has */
+#define CHAIN_CODE        88  /* bytes of code that are read at once */
 
 /* Offsets are bytes. */
 struct chain_process {
-    chain_u64 threads;          /* the address of the pointer to the first thread */
-    chain_u32 thread_next;      /* in a thread's state */
-    chain_u32 thread_id;        /* what pthread_self() gives */
-    chain_u32 thread_frame;     /* the innermost frame, or what leads to it */
-    chain_u32 thread_indirect;  /* 1: that is a structure, with the frame at the next offset */
+    chain_u64 threads;         /* the address of the pointer to the first thread */
+    chain_u32 thread_next;     /* in a thread's state */
+    chain_u32 thread_id;       /* what pthread_self() gives */
+    chain_u32 thread_frame;    /* the innermost frame, or what leads to it */
+    chain_u32 thread_indirect; /* 1: that is a structure, with the frame at the next offset */
     chain_u32 indirect_frame;
     chain_u32 frame_code;
     chain_u32 frame_previous;
     chain_u32 frame_instruction;
-    chain_u32 frame_owner;      /* a byte; 0: there is none */
-    chain_u32 code_from;        /* in the code: from here on CHAIN_CODE bytes are read at once */
-    chain_u32 code_line;        /* its fingerprint is in them, all four from the code's begin */
+    chain_u32 frame_owner; /* a byte; 0: there is none */
+    chain_u32 code_from;   /* in the code: from here on CHAIN_CODE bytes are read at once */
+    chain_u32 code_line;   /* its fingerprint is in them, all four from the code's begin */
     chain_u32 code_file;
     chain_u32 code_name;
     chain_u32 code_version;     /* a number that no other code has; 0: there is none */
@@ -50,9 +50,9 @@ struct chain_process {
 };
 
 struct chain_frame {
-    chain_u64 code;        /* as it is stored: low bits may be set; of a shim, its own address */
+    chain_u64 code; /* as it is stored: low bits may be set; of a shim, its own address */
     chain_u64 instruction;
-    chain_u32 print;       /* of the code: chain_print() */
+    chain_u32 print; /* of the code: chain_print() */
     chain_u32 owner;
 };
 

@@ -12,8 +12,8 @@
 
 #include "collect/python/layout.h"
 
-#define PYTHON_TEXT_MAX 1024u /* bytes of a name or path, in UTF-8 with its NUL */
-#define PYTHON_TEXT_HEAD 72u  /* of the longest header of a text */
+#define PYTHON_TEXT_MAX  1024u /* bytes of a name or path, in UTF-8 with its NUL */
+#define PYTHON_TEXT_HEAD 72u   /* of the longest header of a text */
 
 /* How the characters behind a text's header are stored. */
 struct python_text {
@@ -31,7 +31,7 @@ bool python_text_head(const struct python_layout *layout, const uint8_t *head, s
 bool python_text_copy(const struct python_text *text, const uint8_t *characters, size_t size,
                       char *out, size_t out_size);
 
-/* The line of the instruction at this byte of the code; 0: it has none, or the table ends before. */
+/* The line of the instruction at this byte of the code; 0: it has none, or the table is over. */
 uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t size, uint32_t first_line,
                      uint64_t offset);
 

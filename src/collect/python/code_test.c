@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tables of lines as three interpreters made them of one function, and texts; and such as none makes. */
+/* Tables of lines as three interpreters made them of one function, texts; and nonsense. */
 #include "collect/python/code.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 /* Line 2 defines it; 3, 4, 5 and 6 (one statement), 8. */
 static const uint8_t of_3_8[] = { 0, 1, 8, 1, 12, 1, 4, 1, 2, 255, 8, 3 };
 static const uint8_t of_3_10[] = { 8, 1, 12, 1, 4, 1, 2, 1, 8, 255, 4, 3 };
-static const uint8_t of_3_12[] = { 128, 0,  216, 8,  9,   136, 65,  137, 5,   128, 65, 220,
-                                   13,  18, 144, 49, 139, 88,  242, 0,   2,   5,   17, 136,
-                                   1,   216, 8,  9,  136, 97,  216, 14,  15,  241, 3,  1,
-                                   15,  16, 241, 0,  1,   9,   17,  137, 1,   240, 3,  2,
-                                   5,   17, 240, 8,  0,   12,  13,  128, 72 };
+static const uint8_t of_3_12[] = { 128, 0,   216, 8,  9,   136, 65,  137, 5,  128, 65, 220,
+                                   13,  18,  144, 49, 139, 88,  242, 0,   2,  5,   17, 136,
+                                   1,   216, 8,   9,  136, 97,  216, 14,  15, 241, 3,  1,
+                                   15,  16,  241, 0,  1,   9,   17,  137, 1,  240, 3,  2,
+                                   5,   17,  240, 8,  0,   12,  13,  128, 72 };
 
 struct expected {
     uint64_t offset;
@@ -29,13 +29,15 @@ static void check(enum python_lines kind, const uint8_t *table, size_t size,
 
 static void lines_are_those_of_the_interpreter(void)
 {
-    static const struct expected pairs[] = { { 0, 3 },  { 7, 3 },  { 8, 4 }, { 19, 4 }, { 20, 5 },
-                                             { 24, 6 }, { 26, 5 }, { 33, 5 }, { 34, 8 }, { 37, 8 } };
+    static const struct expected pairs[] = {
+        { 0, 3 },  { 7, 3 },  { 8, 4 },  { 19, 4 }, { 20, 5 },
+        { 24, 6 }, { 26, 5 }, { 33, 5 }, { 34, 8 }, { 37, 8 }
+    };
     static const struct expected ranges[] = { { 0, 3 },  { 8, 4 },  { 20, 5 }, { 24, 6 },
                                               { 26, 5 }, { 34, 8 }, { 37, 8 }, { 38, 0 } };
-    static const struct expected places[] = { { 0, 2 },  { 2, 3 },  { 10, 3 }, { 12, 4 }, { 38, 4 },
-                                              { 40, 5 }, { 44, 6 }, { 46, 5 }, { 58, 4 }, { 60, 8 },
-                                              { 62, 8 }, { 64, 0 } };
+    static const struct expected places[] = { { 0, 2 },  { 2, 3 },  { 10, 3 }, { 12, 4 },
+                                              { 38, 4 }, { 40, 5 }, { 44, 6 }, { 46, 5 },
+                                              { 58, 4 }, { 60, 8 }, { 62, 8 }, { 64, 0 } };
 
     check(PYTHON_LNOTAB, of_3_8, sizeof of_3_8, pairs, sizeof pairs / sizeof pairs[0]);
     check(PYTHON_RANGES, of_3_10, sizeof of_3_10, ranges, sizeof ranges / sizeof ranges[0]);
@@ -114,4 +116,5 @@ static void other_texts_are_refused(void)
     CHECK(!python_text_head(&layout, head, 35, &text));
 }
 
-TAP_MAIN(TAP_CASE(lines_are_those_of_the_interpreter), TAP_CASE(nonsense_has_no_line), TAP_CASE(texts_become_utf8), TAP_CASE(other_texts_are_refused))
+TAP_MAIN(TAP_CASE(lines_are_those_of_the_interpreter), TAP_CASE(nonsense_has_no_line),
+         TAP_CASE(texts_become_utf8), TAP_CASE(other_texts_are_refused))

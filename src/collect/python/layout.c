@@ -4,13 +4,12 @@
 
 #include <string.h>
 
-#define SHIM_OWNER 3u /* FRAME_OWNED_BY_CSTACK, later FRAME_OWNED_BY_INTERPRETER, and above */
+#define SHIM_OWNER   3u  /* FRAME_OWNED_BY_CSTACK, later FRAME_OWNED_BY_INTERPRETER, and above */
 #define CODE_VERSION 92u /* in 3.13 and 3.14, which do not tell it */
-#define OFFSET_MAX (64u << 10) /* in an interpreter; structures of less are smaller */
+#define OFFSET_MAX   (64u << 10) /* in an interpreter; structures of less are smaller */
 
 /* What holds for all of them: the first words of a thread's state, and texts. */
-#define COMMON                                                                                     \
-    .chain.thread_next = 8, .chain.text_hash = 24, .thread_interpreter = 16
+#define COMMON .chain.thread_next = 8, .chain.text_hash = 24, .thread_interpreter = 16
 
 static const struct python_layout known[] = {
     {

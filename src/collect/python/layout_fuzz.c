@@ -24,7 +24,8 @@ static void check(const uint8_t *bytes, size_t size)
         layout.chain.frame_instruction + 8 > CHAIN_BLOB || layout.chain.frame_owner >= CHAIN_BLOB ||
         layout.code_bytes > 1024 || layout.chain.code_name + 8 > layout.code_bytes ||
         layout.chain.code_file + 8 > layout.code_bytes ||
-        layout.code_lines + 8 > layout.code_bytes || layout.chain.code_line + 4 > layout.code_bytes ||
+        layout.code_lines + 8 > layout.code_bytes ||
+        layout.chain.code_line + 4 > layout.code_bytes ||
         layout.code_qualified_name + 8 > layout.code_bytes)
         abort();
 }

@@ -104,4 +104,5 @@ static void others_are_refused(void)
     CHECK(!python_layout_parse((const uint8_t *)words, 4, &layout));
 }
 
-TAP_MAIN(TAP_CASE(known_ones_are_there), TAP_CASE(own_words_are_taken), TAP_CASE(others_are_refused))
+TAP_MAIN(TAP_CASE(known_ones_are_there), TAP_CASE(own_words_are_taken),
+         TAP_CASE(others_are_refused))

@@ -19,11 +19,11 @@
 #define PROCESSES_MAX    1024u
 #define CODES_MAX        (1u << 17)
 #define CODE_BYTES_MAX   1024u
-#define LINES_MAX        (256u << 10) /* bytes of one table of lines */
+#define LINES_MAX        (256u << 10)       /* bytes of one table of lines */
 #define MEMORY_MAX       ((size_t)64 << 20) /* of all tables and texts */
 #define QUEUES           256u
-#define WAITING_MAX      16384u /* chains whose samples are still to come */
-#define APART_NS         400000ull /* between a chain and its sample, at most */
+#define WAITING_MAX      16384u      /* chains whose samples are still to come */
+#define APART_NS         400000ull   /* between a chain and its sample, at most */
 #define LOOK_NS          20000000ull /* whether an interpreter is ready */
 #define LOOKS_MAX        3000u
 #define INTERPRETERS_MAX 16u
@@ -40,7 +40,7 @@ struct process {
     unsigned looks;
     struct python_layout layout;
     bool has_layout;
-    unsigned named_version; /* what the file's name says; 0: nothing */
+    unsigned named_version;    /* what the file's name says; 0: nothing */
     uint64_t runtime, version; /* addresses of _PyRuntime and Py_Version; 0: there is none */
     uint64_t code_type, text_type, bytes_type;
     struct range runs[2]; /* of the C function that runs Python code, in the file */
@@ -225,9 +225,8 @@ void python_forked(struct python *python, uint32_t parent, uint32_t pid)
 
     python_dropped(python, pid);
     process = process_of(python, parent);
-    if (!process ||
-        !IFG_ARRAY_ROOM(python->processes, python->process_room, python->process_count + 1,
-                        PROCESSES_MAX))
+    if (!process || !IFG_ARRAY_ROOM(python->processes, python->process_room,
+                                    python->process_count + 1, PROCESSES_MAX))
         return;
     process = process_of(python, parent); /* they may have moved */
     python->processes[python->process_count] = *process;
@@ -295,8 +294,7 @@ static void look_at(struct python *python, struct process *process)
     process->has_layout = true;
     interpreter = main_interpreter(process);
     thread = interpreter ? read_word(process->pid, interpreter + layout->interpreter_threads) : 0;
-    if (!thread ||
-        read_word(process->pid, thread + layout->thread_interpreter) != interpreter ||
+    if (!thread || read_word(process->pid, thread + layout->thread_interpreter) != interpreter ||
         !read_word(process->pid, thread + layout->chain.thread_id)) {
         if (++process->looks > LOOKS_MAX)
             process->state = REFUSED;
@@ -399,9 +397,8 @@ static bool read_code(struct python *python, const struct process *process, stru
     memcpy(&line, bytes + layout->chain.code_line, sizeof line);
     if (layout->chain.code_version)
         memcpy(&version, bytes + layout->chain.code_version, sizeof version);
-    own = layout->chain.code_version
-              ? version
-              : read_word(process->pid, name_at + layout->chain.text_hash);
+    own = layout->chain.code_version ? version
+                                     : read_word(process->pid, name_at + layout->chain.text_hash);
     if (chain_print(line, file_at, name_at, own) != code->print || line > INT32_MAX)
         return false;
     if (layout->code_qualified_name)
@@ -431,8 +428,7 @@ static uint32_t find_code(struct python *python, const struct process *process, 
 {
     struct code code = { .pid = process->pid, .address = address, .print = print };
     uint64_t hash = hash_code(&code, 0);
-    uint32_t number =
-        ifg_index_find(&python->code_index, hash, is_same_code, python->codes, &code);
+    uint32_t number = ifg_index_find(&python->code_index, hash, is_same_code, python->codes, &code);
 
     if (!number) {
         if (!IFG_ARRAY_ROOM(python->codes, python->code_room, python->code_count + 1, CODES_MAX) ||
@@ -495,8 +491,8 @@ static void forget_oldest(struct python *python)
     }
 }
 
-/* Code that runs once, like that of a module, is freed soon: it is read at once, not when the sample
- * has its turn. */
+/* Code that runs once, like that of a module, is freed soon: it is read at once, not when the
+ * sample has its turn. */
 static void meet_codes(struct python *python, const struct chain_record *record)
 {
     const struct process *process = process_of(python, record->pid);
@@ -505,8 +501,7 @@ static void meet_codes(struct python *python, const struct chain_record *record)
         return;
     for (size_t i = 0; i < record->count; i++)
         if (!is_shim(&process->layout, &record->frames[i]))
-            find_code(python, process, record->frames[i].code & ~TAG_BITS,
-                      record->frames[i].print);
+            find_code(python, process, record->frames[i].code & ~TAG_BITS, record->frames[i].print);
 }
 
 static void on_chain(const struct chain_record *record, void *user)
@@ -573,8 +568,8 @@ static struct waiting *take_waiting(struct python *python, uint32_t pid, uint32_
         }
         if (record->tid == tid && record->pid == pid && (!ip || record->ip == ip) &&
             apart(record->time_ns, time_ns) <= APART_NS &&
-            (!nearest || apart(record->time_ns, time_ns) <
-                             apart((*nearest)->record.time_ns, time_ns)))
+            (!nearest ||
+             apart(record->time_ns, time_ns) < apart((*nearest)->record.time_ns, time_ns)))
             nearest = link;
         link = &waiting->next;
     }
@@ -619,8 +614,8 @@ static bool translate(struct python *python, const struct process *process,
         call->line = call->code ? line_of(python, layout, frame, call->code) : 0;
         if (!call->code)
             call->code = PYTHON_NAMELESS;
-        call->ends = last_ends = layout->calls == PYTHON_EACH ||
-                                 (layout->calls == PYTHON_FLAG && frame->owner);
+        call->ends = last_ends =
+            layout->calls == PYTHON_EACH || (layout->calls == PYTHON_FLAG && frame->owner);
         call->anchor = 0;
         stack->count++;
     }

@@ -17,7 +17,7 @@
 #define ERROR_MOST_PCT 1.0          /* a cost that is known less well is not worth printing */
 #define LOOK_NS        500000000ull
 #define LOOK_CHAINS    32u
-#define DRAIN_SAMPLES  8ull         /* a ring holds 20 of them */
+#define DRAIN_SAMPLES  8ull /* a ring holds 20 of them */
 
 struct sampled {
     struct recording *recording;
@@ -27,8 +27,8 @@ struct sampled {
     double sample_us;          /* that one takes; 0: not known */
     bool sampling;             /* at this moment */
     uint64_t next_drain_ns;
-    double chain_us;           /* that reading Python calls adds to one, on average */
-    uint64_t next_look_ns;     /* at that */
+    double chain_us;       /* that reading Python calls adds to one, on average */
+    uint64_t next_look_ns; /* at that */
 };
 
 static void report(struct sampled *sampled, enum trace_instrument_state state, const char *reason)
@@ -198,7 +198,8 @@ static void write_cost(struct sampled *sampled)
         overhead_tell(sampled->overhead, ifg_monotonic_ns(), &result);
     out->sample_hz = sampled->hz;
     out->cost_measured = result.known && result.error_pct <= ERROR_MOST_PCT;
-    out->cost_pct = out->cost_measured ? result.pct : sample_us * sampled->hz * result.on_share / 1e4;
+    out->cost_pct =
+        out->cost_measured ? result.pct : sample_us * sampled->hz * result.on_share / 1e4;
     out->cost_error_pct = result.error_pct;
     write_number(sampled, TRACE_FACT_SAMPLES_ON_SHARE, "%.4f", result.on_share);
     if (sampled->sample_us > 0) {
