@@ -326,8 +326,8 @@ static bool place_by_anchor(const struct processes *processes, const struct proc
     return true;
 }
 
-/* By their order: as many runs as C functions, but for an innermost one that is about to begin or to
- * end; of a stack that is cut, those that are on it. */
+/* By their order: as many runs as C functions, but for an innermost one that is about to begin or
+ * to end; of a stack that is cut, those that are on it. */
 static bool place_by_order(const struct processes *processes, const struct process *process,
                            const struct python_stack *python, struct places *places)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See code.h; the formats are those of Objects/lnotab_notes.txt, PEP 626 and locations.md in CPython. */
+/* See code.h; the formats are those that CPython describes in its lnotab_notes.txt, PEP 626 and
+ * code_objects.md. */
 #include "collect/python/code.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  * Python functions on the stacks of samples, CPython 3.8 to 3.14.
  *
  * The kernel reads the chain of calls of a thread while it stands still for a sample (chain.h).
- * That gives addresses: what is behind them is read from the process afterwards, and believed only if it
- * is still what the kernel saw (chain_print) and of the right type: a code object of this
+ * That gives addresses: what is behind them is read from the process afterwards, and believed only
+ * if it is still what the kernel saw (chain_print) and of the right type: a code object of this
  * interpreter, with texts and a table of lines that are such. What is not gets no name; a chain
  * without any, or one that does not fit to the stack, is left out and counted: a stack without
  * Python frames is poorer, one with wrong ones is worthless.
