@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See chain.h. */
+/* Loading the program that reads chains of Python calls, and emptying its ring: see chain.h. */
 #include "collect/python/chain.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See python.h. */
+/* Interpreters, chains that wait for their samples, and the names behind them: see python.h. */
 #include "collect/python/python.h"
 
 #include <stdio.h>
