@@ -300,7 +300,7 @@ int main(int argc, char **argv)
     size_t unstable;
 
     bench_begin("unwind_cost", argc, argv);
-    processes = processes_create(modules, stacks);
+    processes = processes_create(modules, stacks, NULL);
     if (!modules || !stacks || !processes || !other)
         return 1;
     take_samples();

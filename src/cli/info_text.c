@@ -416,6 +416,26 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
     return out->samples >= 0 || timeline_has_profile(request->timeline);
 }
 
+/* Only of programs that ran Python. */
+static void write_python(const struct trace_tables *tables, struct ifg_bytes *out)
+{
+    const char *named = trace_find_fact(tables, TRACE_FACT_SAMPLES_PYTHON);
+    const char *refused = trace_find_fact(tables, TRACE_FACT_SAMPLES_PYTHON_REFUSED);
+    const char *lost = trace_find_fact(tables, TRACE_FACT_SAMPLES_PYTHON_LOST);
+    double without = (refused ? strtod(refused, NULL) : 0) + (lost ? strtod(lost, NULL) : 0);
+    char number[2][32];
+
+    if (!named)
+        return;
+    cli_print(out, "%*s%s with Python functions", LABEL_COLUMNS, "",
+              cli_count(ifg_u64_of(strtod(named, NULL)), number[0]));
+    if (without > 0)
+        cli_print(out,
+                  ", %s without them though Python ran: its calls could not be read for certain",
+                  cli_count(ifg_u64_of(without), number[1]));
+    cli_print(out, "\n");
+}
+
 static void write_sampling(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
@@ -452,6 +472,7 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
         cli_print(out, "%*s%.0f %% of the stacks are deeper than the copies (%.0f KiB at last)\n",
                   LABEL_COLUMNS, "", 100 * strtod(cut, NULL) / sampling.samples,
                   strtod(copied, NULL) / 1024);
+    write_python(tables, out);
     problem = trace_find_fact(tables, TRACE_FACT_SAMPLES_NAMES_PROBLEM);
     if (problem)
         cli_print(out, "             %s\n", cli_clean(problem, text, sizeof text));

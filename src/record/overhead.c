@@ -60,6 +60,7 @@ struct overhead {
     uint64_t off_at_ns, on_at_ns, stretch_end_ns;
     bool on;
     double keep; /* of the time that is to be sampled, for the budget */
+    double most; /* of it, at most: overhead_limit() */
     /* what was */
     struct turn turns[TURNS_MAX]; /* the last ones, as a ring */
     uint32_t turn_count;
@@ -100,7 +101,7 @@ static void plan(struct overhead *overhead, uint64_t from_ns)
     if (result.known && overhead->budget_pct > 0 &&
         (result.pct - result.error_pct) > overhead->budget_pct)
         overhead->keep = fmax(overhead->budget_pct / result.pct, SHARE_LEAST);
-    share = fmax(share, 1 - overhead->keep);
+    share = fmax(share, 1 - fmin(overhead->keep, overhead->most));
     off = fmin(fmax(off, (double)OFF_LEAST_NS), (double)OFF_MOST_NS);
     /* The rest must be long beside the pauses between our looks. */
     off = fmax(off, share / (1 - share) * ON_LEAST_NS);
@@ -123,6 +124,7 @@ struct overhead *overhead_create(double budget_pct, uint64_t begin_ns)
     overhead->on = true;
     overhead->on_since_ns = begin_ns;
     overhead->keep = 1;
+    overhead->most = 1;
     overhead->stride = 1;
     plan(overhead, begin_ns + FIRST_NS);
     return overhead;
@@ -277,6 +279,11 @@ static void compare_until(struct overhead *overhead, uint64_t end_ns)
     memcpy(overhead->runs, overhead->later, left * sizeof overhead->runs[0]);
     overhead->run_count = left;
     overhead->stride = 1;
+}
+
+void overhead_limit(struct overhead *overhead, double share)
+{
+    overhead->most = share < 1 ? fmax(share, SHARE_LEAST) : 1;
 }
 
 bool overhead_turn(struct overhead *overhead, uint64_t now_ns)

@@ -35,6 +35,9 @@ void overhead_inference(struct overhead *overhead, uint32_t key, uint64_t start_
 /* Whether samples are to be taken from now on. The caller does that at once. */
 bool overhead_turn(struct overhead *overhead, uint64_t now_ns);
 
+/* Samples are taken for at most this share of the time, whatever inferences say: 1 at first. */
+void overhead_limit(struct overhead *overhead, double share);
+
 void overhead_tell(struct overhead *overhead, uint64_t now_ns, struct overhead_result *out_result);
 
 #endif

@@ -219,6 +219,7 @@ static bool follow_trail(struct walk *walk, const struct unwind_cursor *cursor, 
     frames->kept = kept;
     for (; kept; kept--) {
         frames->address[frames->count] = trail->frames[kept].ip;
+        frames->sp[frames->count] = trail->frames[kept].sp;
         frames->mapping[frames->count++] = trail->frames[kept].mapping;
     }
     return true;
@@ -253,6 +254,7 @@ static enum unwind_stop walk_from(struct walk *walk, struct unwind_cursor cursor
         of_file = code->flags & CODE_OF_FILE;
         arm = code->flags & CODE_ARM;
         frames->address[frames->count] = cursor.ip;
+        frames->sp[frames->count] = cursor.sp;
         frames->mapping[frames->count++] = code->mapping;
         frame = trail_note(&walk->trail, &cursor, code->mapping, returned);
         after_signal = row.rule == UNWIND_SIGNAL;
@@ -293,6 +295,7 @@ void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
     out_frames->count = 0;
     out_frames->exact = 0;
     out_frames->kept = 0;
+    out_frames->continued = false;
     out_frames->stop = walk_from(&walk, cursor, true);
     for (int i = 0; i < PROBES_MAX && out_frames->stop == UNWIND_PROBED; i++) {
         struct unwind_cursor probed = walk.probed;

@@ -21,9 +21,9 @@
 
 #include "symbol/unwind_table.h"
 
-#define UNWIND_FRAMES_MAX 128
-#define UNWIND_PROOF      6   /* good frames that prove a scanned return address */
-#define UNWIND_SCAN       768 /* bytes of stack that are scanned */
+#define UNWIND_FRAMES_MAX 1024 /* a call of Python in Python is four of C */
+#define UNWIND_PROOF      6    /* good frames that prove a scanned return address */
+#define UNWIND_SCAN       768  /* bytes of stack that are scanned */
 
 /* A piece of executable memory of the process. */
 struct unwind_mapping {
@@ -58,10 +58,12 @@ struct unwind_stack {
 struct unwind_frames {
     uint64_t address[UNWIND_FRAMES_MAX]; /* the innermost first; return addresses of the others */
     uint32_t mapping[UNWIND_FRAMES_MAX]; /* where each is: for unwind_frame_code() */
+    uint64_t sp[UNWIND_FRAMES_MAX];      /* its stack pointer: a frame ends where the next begins */
     size_t count;
     size_t exact; /* so many are certain; those behind were inferred */
     size_t kept;  /* so many of the outermost are those of the trail's last walk */
     enum unwind_stop stop;
+    bool continued; /* the caller knows the rest, though the copy ends before */
 };
 
 /* What is known of code that was met, for all processes; bounded. */

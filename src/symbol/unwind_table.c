@@ -5,17 +5,19 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
 #include "symbol/cfi.h"
 #include "symbol/elf_file_internal.h"
 
-#define ROWS_MAX  (64u << 20)
-#define SPAN_MAX  ((uint64_t)UINT32_MAX) /* from the first to the last function */
-#define WORD      8
-#define INDEX_MIN 8  /* bytes of a .eh_frame_hdr that are looked at */
-#define FIND_COST 64 /* bytes of entries that could be read while one is searched for */
+#define ROWS_MAX     (64u << 20)
+#define SPAN_MAX     ((uint64_t)UINT32_MAX) /* from the first to the last function */
+#define WORD         8
+#define INDEX_MIN    8  /* bytes of a .eh_frame_hdr that are looked at */
+#define FIND_COST    64 /* bytes of entries that could be read while one is searched for */
+#define FRAMES_PIECE ((size_t)16 << 10) /* bytes of .eh_frame that are read at once */
 
 /* While it is built: functions as they come, each with its rows behind the others'. */
 struct built_function {
@@ -47,7 +49,9 @@ struct unwind_search {
     struct index_entry *sorted; /* NULL: not read yet */
     size_t count;
     struct cfi cfi;
-    void *frames;           /* of cfi */
+    void *frames;           /* of cfi: a place for all of them, of which some were read */
+    uint64_t frames_at;     /* in the file */
+    bool *pieces;           /* which FRAMES_PIECE of them were read */
     struct builder builder; /* of one function */
     uint64_t spent;         /* bytes of entries that were read */
 };
@@ -224,7 +228,9 @@ static void close_search(struct unwind_search *search)
     ifg_free(search->builder.functions);
     ifg_free(search->builder.rows);
     ifg_free(search->sorted);
-    ifg_free(search->frames);
+    if (search->frames)
+        munmap(search->frames, search->cfi.size);
+    ifg_free(search->pieces);
     ifg_free(search);
 }
 
@@ -249,28 +255,123 @@ static enum ifg_status finish(struct unwind_table *table, struct builder *builde
     return IFG_OK;
 }
 
-static enum ifg_status load_frames(struct unwind_search *search, struct ifg_error *err)
+/*
+ * A place for all frames. Nothing but sections tells where .eh_frame ends, so this goes to the end
+ * of the segment, and in libraries for GPUs that holds hundreds of megabytes of other things: what
+ * is not asked for is not read, and takes no memory.
+ */
+static enum ifg_status place_frames(struct unwind_search *search, struct ifg_error *err)
 {
     struct elf_position position;
-    enum ifg_status status;
+    void *memory;
+    size_t size;
 
     if (search->frames)
         return IFG_OK;
-    if (!elf_file_locate(search->elf, search->cfi.address, &position))
+    if (!elf_file_locate(search->elf, search->cfi.address, &position) || !position.left)
         return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(search->elf));
-    search->cfi.size = (size_t)(position.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : position.left);
-    status = elf_file_load(search->elf, "call frames", search->cfi.address, search->cfi.size,
-                           &search->frames, err);
-    search->cfi.data = search->frames;
-    return status;
+    size = (size_t)(position.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : position.left);
+    search->pieces = ifg_alloc(size / FRAMES_PIECE + 1, sizeof *search->pieces);
+    memory = search->pieces ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                            : MAP_FAILED;
+    if (memory == MAP_FAILED)
+        return ifg_fail_no_memory(err, "for the call frames of %s", elf_file_name(search->elf));
+    search->frames = memory;
+    search->frames_at = position.file_offset;
+    search->cfi.data = memory;
+    search->cfi.size = size;
+    return IFG_OK;
+}
+
+/* Reads what is not there yet of these bytes. False: they are not all in the file. */
+static bool read_frames(struct unwind_search *search, uint64_t offset, uint64_t size)
+{
+    if (offset > search->cfi.size || size > search->cfi.size - offset)
+        return false;
+    for (uint64_t piece = offset / FRAMES_PIECE; piece * FRAMES_PIECE < offset + size; piece++) {
+        uint64_t at = piece * FRAMES_PIECE;
+        size_t bytes =
+            (size_t)(search->cfi.size - at < FRAMES_PIECE ? search->cfi.size - at : FRAMES_PIECE);
+
+        if (!search->pieces[piece] &&
+            elf_file_read_at(search->elf, search->frames_at + at, (uint8_t *)search->frames + at,
+                             bytes) != bytes)
+            return false; /* the file was cut meanwhile */
+        search->pieces[piece] = true;
+    }
+    return true;
+}
+
+/* One entry, whose length comes first: four bytes, or these full of ones and eight more. */
+static bool read_entry(struct unwind_search *search, uint64_t offset, uint64_t *out_id_at)
+{
+    const uint8_t *frames = search->frames;
+    uint32_t word;
+    uint64_t length;
+
+    if (!read_frames(search, offset, sizeof word))
+        return false;
+    memcpy(&word, frames + offset, sizeof word);
+    length = word;
+    *out_id_at = offset + sizeof word;
+    if (word == UINT32_MAX) {
+        if (!read_frames(search, *out_id_at, sizeof length))
+            return false;
+        memcpy(&length, frames + *out_id_at, sizeof length);
+        *out_id_at += sizeof length;
+    }
+    return read_frames(search, *out_id_at, length);
+}
+
+/* An entry, and what it has in common with others, which lies before it. */
+static bool read_function(struct unwind_search *search, uint64_t offset)
+{
+    uint64_t id_at, ignored;
+    uint32_t back;
+
+    if (!read_entry(search, offset, &id_at) || !read_frames(search, id_at, sizeof back))
+        return false;
+    memcpy(&back, (const uint8_t *)search->frames + id_at, sizeof back);
+    return back && back <= id_at && read_entry(search, id_at - back, &ignored);
+}
+
+/* All entries: the last one has no length, and what follows it is something else. */
+static bool read_to_end(struct unwind_search *search)
+{
+    const uint8_t *frames = search->frames;
+    uint64_t offset = 0;
+
+    while (search->cfi.size - offset >= sizeof(uint32_t)) {
+        uint64_t begin = offset, id_at;
+        uint32_t length;
+
+        if (!read_frames(search, begin, sizeof length))
+            return false;
+        memcpy(&length, frames + begin, sizeof length);
+        if (!length || !read_entry(search, begin, &id_at))
+            break; /* what is damaged is left out */
+        if (length == UINT32_MAX) {
+            uint64_t large;
+
+            memcpy(&large, frames + begin + sizeof length, sizeof large);
+            offset = id_at + large;
+        } else {
+            offset = id_at + length;
+        }
+    }
+    return true;
 }
 
 static enum ifg_status complete(struct unwind_table *table, struct ifg_error *err)
 {
     struct unwind_search *search = table->search;
     struct builder builder = { .arm = table->machine == ELF_AARCH64 };
-    enum ifg_status status = load_frames(search, err);
+    enum ifg_status status = place_frames(search, err);
 
+    if (!status && !read_to_end(search))
+        status = ifg_fail(err, IFG_CORRUPT, "%s: the file ends within its call frames",
+                          elf_file_name(search->elf));
     if (!status) {
         cfi_walk(&search->cfi, add_function, add_row, &builder);
         status = finish(table, &builder, elf_file_name(search->elf), err);
@@ -353,7 +454,7 @@ static bool load_index(struct unwind_search *search)
 
     if (search->sorted)
         return true;
-    if (!search->entries || load_frames(search, NULL) != IFG_OK ||
+    if (!search->entries || place_frames(search, NULL) != IFG_OK ||
         elf_file_load(search->elf, "index of call frames", search->entries,
                       (uint64_t)search->count * sizeof *search->sorted, &entries, NULL) != IFG_OK)
         return false;
@@ -411,6 +512,8 @@ static bool look_up(struct unwind_search *search, uint64_t address,
         return true;
     start = search->index + (uint64_t)(int64_t)entry->function;
     frame = search->index + (uint64_t)(int64_t)entry->entry;
+    if (!read_function(search, frame - search->cfi.address))
+        return false;
     builder->function_count = builder->row_count = 0;
     read = cfi_entry(&search->cfi, frame - search->cfi.address, add_function, add_row, builder);
     search->spent += read + FIND_COST;

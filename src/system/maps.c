@@ -5,10 +5,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define LINES_MAX  262144u
 #define PATH_BYTES 32
+
+/* PROCMAP_QUERY of linux/fs.h, which may be older here. */
+struct map_query {
+    uint64_t size, flags, address;
+    uint64_t start, end, vma_flags, page_size, offset, inode;
+    uint32_t device_major, device_minor, name_size, build_id_size;
+    uint64_t name, build_id;
+};
+#define MAP_QUERY       _IOWR('f', 17, struct map_query)
+#define MAP_QUERY_FILES 0x20u
 
 static const char deleted_mark[] = " (deleted)";
 
@@ -121,4 +132,30 @@ void maps_close(struct maps *maps)
     if (maps->file)
         fclose(maps->file);
     maps->file = NULL;
+}
+
+bool maps_file_at(pid_t pid, uint64_t start, uint64_t *out_inode)
+{
+    struct map_query query = { .size = sizeof query, .flags = MAP_QUERY_FILES, .address = start };
+    struct map_line map;
+    struct maps maps;
+    bool found;
+
+    *out_inode = 0;
+    if (!maps_open(pid, &maps))
+        return false;
+    if (ioctl(fileno(maps.file), MAP_QUERY, &query) == 0) {
+        map.start = query.start;
+        map.inode = query.inode;
+        found = query.start == start && query.inode;
+    } else {
+        found = false;
+        if (errno != ENOENT) /* that is an answer: there is none */
+            while (!found && maps_next(&maps, &map))
+                found = map.start == start && map.inode;
+    }
+    if (found)
+        *out_inode = map.inode;
+    maps_close(&maps);
+    return found;
 }

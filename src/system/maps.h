@@ -39,4 +39,8 @@ bool maps_next(struct maps *maps, struct map_line *out_map);
 bool maps_next_file(struct maps *maps, struct map_line *out_map); /* mappings of files only */
 void maps_close(struct maps *maps);
 
+/* Whether a process has a mapping of a file that begins there, and of which one. Since Linux 6.11
+ * that does not read all of its mappings, of which there may be thousands. */
+bool maps_file_at(pid_t pid, uint64_t start, uint64_t *out_inode);
+
 #endif

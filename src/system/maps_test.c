@@ -63,17 +63,25 @@ static void nonsense_is_refused(void)
 
 static void our_own_are_read(void)
 {
-    struct map_line map;
+    struct map_line map, first = { 0 };
     struct maps maps;
+    uint64_t inode;
     uid_t owner;
     bool code = false;
 
     REQUIRE(maps_open(getpid(), &maps));
     while (maps_next_file(&maps, &map))
-        code |= map.executable && map.path[0] == '/' && map.inode;
+        if (!code && map.executable && map.path[0] == '/' && map.inode) {
+            code = true;
+            first = map;
+        }
     maps_close(&maps);
     CHECK(code);
     CHECK(!maps_open(0x3fffffff, &maps));
+    CHECK(maps_file_at(getpid(), first.start, &inode) && inode == first.inode);
+    CHECK(!maps_file_at(getpid(), first.start + 1, &inode) && inode == 0);
+    CHECK(!maps_file_at(getpid(), 16, &inode));
+    CHECK(!maps_file_at(0x3fffffff, first.start, &inode));
     REQUIRE(maps_owner(getpid(), &owner));
     CHECK_UINT(owner, getuid());
     CHECK(!maps_owner(0x3fffffff, &owner));

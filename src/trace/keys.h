@@ -153,6 +153,10 @@
 #define TRACE_FACT_SAMPLES_NAMED                 "samples.named"
 #define TRACE_FACT_SAMPLES_GUESSED               "samples.guessed"
 #define TRACE_FACT_SAMPLES_NAMES_PROBLEM         "samples.names_problem"
+#define TRACE_FACT_SAMPLES_PYTHON                "samples.python"         /* with Python frames */
+#define TRACE_FACT_SAMPLES_PYTHON_REFUSED        "samples.python_refused" /* not believed */
+#define TRACE_FACT_SAMPLES_PYTHON_LOST           "samples.python_lost"
+#define TRACE_FACT_SAMPLES_CONTINUED             "samples.continued" /* rooted by Python frames */
 
 /* About allocations and resources. */
 #define TRACE_FACT_ALLOCATIONS_COUNT          "allocations.count"

@@ -98,6 +98,13 @@ enum ifg_status calibrate_cost(const struct calibrate_options *options,
     return IFG_OK;
 }
 
+double calibrate_share(double sample_us, uint32_t hz, double budget_pct)
+{
+    double pct = sample_us * AFTERMATH * hz / 1e4;
+
+    return pct > budget_pct ? budget_pct / pct : 1;
+}
+
 uint32_t calibrate_rate(double sample_us, double budget_pct)
 {
     static const uint32_t rates[] = { 1999, 997, 499, 251, 127, 61, 31, 13, 7, 3 };

@@ -33,4 +33,7 @@ enum ifg_status calibrate_cost(const struct calibrate_options *options,
  * each time. */
 uint32_t calibrate_rate(double sample_us, double budget_pct);
 
+/* Of the time, the share for which that holds at a given rate: 1 at most. */
+double calibrate_share(double sample_us, uint32_t hz, double budget_pct);
+
 #endif

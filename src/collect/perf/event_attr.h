@@ -11,7 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EVENT_RING_BYTES ((size_t)512 << 10)
+#define EVENT_RING_BYTES ((size_t)512 << 10) /* what every user may have for each CPU */
+
+/* Where more may be locked: enough for a quarter of a second of the highest rate. */
+#define EVENT_RING_MOST  ((size_t)8 << 20)
+#define EVENT_RINGS_MOST ((size_t)64 << 20) /* of all CPUs */
 
 /* Tells of mappings, names, ends and switches. */
 void event_attr_side(struct perf_event_attr *attr, uint32_t stack_bytes, bool on_exec);

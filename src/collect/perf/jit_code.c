@@ -464,7 +464,8 @@ const char *jit_code_hint(const struct jit_code *jit)
     } hints[] = {
         { "node", "JavaScript has no names: run node with --perf-basic-prof, or --perf-prof to "
                   "have lines too" },
-        { "python3", "Python's own code has no names: run python 3.12 or later with -X perf" },
+        { "python3", "code that a Python program generated has no names; that of Python itself has "
+                     "with -X perf (3.12)" },
         { "dotnet", "code made by .NET has no names: set DOTNET_PerfMapEnabled=1" },
         { "julia", "code made by Julia has no names: set ENABLE_JITPROFILING=1" },
         { "bun", "JavaScript has no names: set BUN_JSC_useJITDump=1" },

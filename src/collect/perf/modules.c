@@ -190,21 +190,14 @@ static int get_hold(const struct modules *modules, const struct found *found, co
  * inode, never both. */
 static bool is_mapped(const struct sampler_mapping *mapping, uint64_t *out_inode)
 {
-    struct map_line map;
-    bool found = false;
-    struct maps maps;
+    uint64_t inode;
 
     *out_inode = mapping->inode;
-    if (!maps_open((pid_t)mapping->pid, &maps))
+    if (!maps_file_at((pid_t)mapping->pid, mapping->start, &inode) ||
+        (mapping->inode && mapping->inode != inode))
         return false;
-    while (!found && maps_next(&maps, &map)) {
-        found = map.start == mapping->start && map.inode &&
-                (!mapping->inode || mapping->inode == map.inode);
-        if (found)
-            *out_inode = map.inode;
-    }
-    maps_close(&maps);
-    return found;
+    *out_inode = inode;
+    return true;
 }
 
 /* A process may have ended since the kernel told of the mapping, or be another program with other
@@ -418,7 +411,7 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
 
     for (size_t i = 0; i < modules->count; i++)
         if (modules->entries[i]->module.kind == TRACE_MODULE_RUNTIME &&
-            modules->entries[i]->module.pid == pid)
+            !modules->entries[i]->module.interpreted && modules->entries[i]->module.pid == pid)
             return &modules->entries[i]->module;
     entry = add(modules, TRACE_MODULE_RUNTIME, "");
     if (!entry)
@@ -426,6 +419,23 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
     entry->module.pid = pid;
     entry->module.owner = owners_of(modules->owners, pid);
     entry->module.jit = jit_code_create(pid, modules->owners, &modules->budget);
+    return &entry->module;
+}
+
+const struct module *modules_interpreted(struct modules *modules, uint32_t pid, const char *name)
+{
+    struct entry *entry;
+
+    for (size_t i = 0; i < modules->count; i++)
+        if (modules->entries[i]->module.interpreted && modules->entries[i]->module.pid == pid &&
+            strcmp(modules->entries[i]->module.path, name) == 0)
+            return &modules->entries[i]->module;
+    entry = add(modules, TRACE_MODULE_RUNTIME, name);
+    if (!entry)
+        return NULL;
+    entry->module.pid = pid;
+    entry->module.owner = owners_of(modules->owners, pid);
+    entry->module.interpreted = true;
     return &entry->module;
 }
 

@@ -28,6 +28,7 @@ struct module {
     struct elf_file *elf;       /* NULL: cannot be read; or made at run time */
     struct unwind_table *table; /* NULL: it has none */
     struct jit_code *jit;       /* of code generated at run time; NULL: no memory */
+    bool interpreted;           /* functions of a language that has no machine code */
 };
 
 struct modules *modules_create(void); /* NULL: no memory */
@@ -45,6 +46,8 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
 /* That of the kernel, of code that a process made. */
 const struct module *modules_kernel(struct modules *modules);
 const struct module *modules_runtime(struct modules *modules, uint32_t pid);
+/* That of functions that an interpreter runs in a process, called so. */
+const struct module *modules_interpreted(struct modules *modules, uint32_t pid, const char *name);
 
 /* A sample has a location of this module on its stack: code generated at run time is kept. True: it
  * was not known before. */

@@ -49,6 +49,8 @@ struct pipeline {
     uint64_t unwanted;   /* samples outside of what is recorded */
     uint64_t unmapped;   /* mappings that there was no memory for */
     uint64_t walking_ns; /* spent on the samples of this drain */
+    bool took_chains;    /* of Python calls, in this drain */
+    bool hides_others;   /* trace_rule_applies(), which asks the kernel four times */
     struct {
         uint64_t begun_ns; /* 0: not under way */
         uint64_t ended_ns;
@@ -56,6 +58,8 @@ struct pipeline {
         uint64_t samples, cut; /* counted before, with smaller copies */
     } raise;
     struct threads *threads;
+    struct python *python;       /* NULL: no Python functions */
+    char no_python[768];         /* why */
     struct sched *sched;         /* NULL: no wakeups */
     char wakers[768];            /* how they are recorded, or why not */
     uint64_t drained_ns;         /* when that was begun last: records of before are told by now */
@@ -145,7 +149,7 @@ static void on_switch(const struct sampler_switch *change, void *user)
 /* With capabilities, processes of other users are shown as one, which has no name but this. */
 static void hide_others(struct pipeline *pipeline, struct sched_change *change)
 {
-    if (!change->waker_tid || !trace_rule_applies() ||
+    if (!change->waker_tid || !pipeline->hides_others ||
         threads_process(pipeline->threads, change->waker_tid) ||
         trace_rule_is_own((pid_t)change->waker_pid))
         return;
@@ -194,6 +198,11 @@ static void on_sample(const struct sampler_sample *sample, void *user)
     struct trace_sample *out;
     uint64_t begin = ifg_monotonic_ns();
 
+    if (pipeline->python && !pipeline->took_chains) {
+        python_take(pipeline->python); /* the kernel had them before the samples */
+        pipeline->took_chains = true;
+    }
+
     if (!is_wanted(pipeline, sample->time_ns)) {
         pipeline->unwanted++;
         return;
@@ -210,6 +219,7 @@ static void on_sample(const struct sampler_sample *sample, void *user)
     out->end = end_of(frames);
     pipeline->counts.rooted += out->end == TRACE_STACK_ROOT;
     pipeline->counts.cut += out->end == TRACE_STACK_CUT;
+    pipeline->counts.continued += frames && frames->continued;
     pipeline->counts.inferred += frames && frames->exact < frames->count;
     pipeline->walking_ns += ifg_monotonic_ns() - begin;
     /* Where new code runs, more of it is to come, and it can be read only as long as it lives. */
@@ -235,6 +245,25 @@ static void open_wakers(struct pipeline *pipeline)
                  sched_has_disk(pipeline->sched) ? ", disk waits told apart" : "");
 }
 
+static void open_python(struct pipeline *pipeline, const struct pipeline_options *options)
+{
+    struct ifg_error err = { .message = "" };
+
+    if (!options->no_sampler && options->sampler.hz && python_open(&pipeline->python, &err))
+        snprintf(pipeline->no_python, sizeof pipeline->no_python, "%s", err.message);
+}
+
+static enum ifg_status open_sampler(struct pipeline *pipeline,
+                                    const struct pipeline_options *options,
+                                    struct sampler_facts *out_facts, struct ifg_error *err)
+{
+    struct sampler_options sampler = options->sampler;
+
+    if (pipeline->python)
+        sampler.program = python_program(pipeline->python);
+    return sampler_open(&sampler, &pipeline->sampler, out_facts, err);
+}
+
 enum ifg_status pipeline_open(const struct pipeline_options *options,
                               struct pipeline **out_pipeline, struct sampler_facts *out_facts,
                               struct ifg_error *err)
@@ -245,18 +274,19 @@ enum ifg_status pipeline_open(const struct pipeline_options *options,
     *out_pipeline = NULL;
     if (pipeline) {
         pipeline->writer = options->writer;
+        pipeline->hides_others = trace_rule_applies();
         pipeline->modules = modules_create();
         pipeline->stacks = stacks_create();
-        pipeline->processes = processes_create(pipeline->modules, pipeline->stacks);
+        open_python(pipeline, options);
+        pipeline->processes =
+            processes_create(pipeline->modules, pipeline->stacks, pipeline->python);
         pipeline->threads = threads_create();
     }
     if (!pipeline || !pipeline->modules || !pipeline->stacks || !pipeline->processes ||
         !pipeline->threads)
         status = ifg_fail_no_memory(err, "for a profile");
     else
-        status = options->no_sampler
-                     ? IFG_OK
-                     : sampler_open(&options->sampler, &pipeline->sampler, out_facts, err);
+        status = options->no_sampler ? IFG_OK : open_sampler(pipeline, options, out_facts, err);
     if (status) {
         pipeline_close(pipeline);
         return status;
@@ -327,11 +357,14 @@ void pipeline_drain(struct pipeline *pipeline, bool all)
     uint64_t now = ifg_monotonic_ns();
     uint64_t used_ns = ifg_thread_cpu_ns();
 
+    pipeline->took_chains = false;
     if (pipeline->sampler) {
         sampler_read(pipeline->sampler, all, &events);
         sampler_count(pipeline->sampler, &pipeline->counts.sampler);
         pipeline->counts.sampler.samples -= pipeline->unwanted;
         pipeline->counts.sampler.lost += pipeline->unmapped;
+        if (pipeline->python && !pipeline->took_chains)
+            python_take(pipeline->python);
         if (!all)
             raise_stack(pipeline);
     }
@@ -354,6 +387,20 @@ bool pipeline_wakers(const struct pipeline *pipeline, const char **out_words)
     return pipeline->sched != NULL;
 }
 
+bool pipeline_saw_python(const struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < modules_count(pipeline->modules); i++)
+        if (python_is_named(modules_at(pipeline->modules, i)->path))
+            return true;
+    return false;
+}
+
+bool pipeline_python(const struct pipeline *pipeline, const char **out_words)
+{
+    *out_words = pipeline->no_python;
+    return pipeline->python != NULL;
+}
+
 struct sampler *pipeline_sampler(struct pipeline *pipeline)
 {
     return pipeline->sampler;
@@ -366,6 +413,8 @@ void pipeline_count(const struct pipeline *pipeline, struct pipeline_counts *out
     *out_counts = pipeline->counts;
     stacks_frames(pipeline->stacks, &frames);
     out_counts->frames = frames;
+    if (pipeline->python)
+        python_count(pipeline->python, &out_counts->python);
     out_counts->modules = modules_count(pipeline->modules);
 }
 
@@ -383,14 +432,16 @@ void pipeline_finish(struct pipeline *pipeline, const struct symbolize_options *
     pipeline_drain(pipeline, true);
     sched_close(pipeline->sched); /* names may take a while, and it costs the whole machine */
     pipeline->sched = NULL;
-    symbolize_frames(pipeline->modules, pipeline->stacks, options, pipeline->writer, out_counts);
+    symbolize_frames(pipeline->modules, pipeline->stacks, pipeline->python, options,
+                     pipeline->writer, out_counts);
 }
 
 void pipeline_explain(struct pipeline *pipeline, const struct symbolize_options *options,
                       struct symbolize_counts *out_counts)
 {
     write_waiting(pipeline);
-    symbolize_frames(pipeline->modules, pipeline->stacks, options, pipeline->writer, out_counts);
+    symbolize_frames(pipeline->modules, pipeline->stacks, pipeline->python, options,
+                     pipeline->writer, out_counts);
 }
 
 void pipeline_close(struct pipeline *pipeline)
@@ -402,6 +453,7 @@ void pipeline_close(struct pipeline *pipeline)
     sched_close(pipeline->sched);
     threads_destroy(pipeline->threads);
     stacks_destroy(pipeline->stacks);
+    python_close(pipeline->python);
     modules_destroy(pipeline->modules);
     ifg_free(pipeline);
 }

@@ -8,6 +8,7 @@
 
 #include "collect/perf/symbolize.h"
 #include "collect/perf/sampler.h"
+#include "collect/python/python.h"
 #include "trace/writer.h"
 
 struct pipeline;
@@ -39,6 +40,8 @@ struct pipeline_counts {
     uint64_t frames, nodes, modules;
     uint64_t wakes;      /* of recorded threads */
     uint64_t wakes_lost; /* wakeups of any thread that did not fit into a ring */
+    uint64_t continued;  /* of those that are rooted, by what a Python interpreter knows */
+    struct python_counts python;
 };
 
 enum ifg_status pipeline_open(const struct pipeline_options *options,
@@ -52,6 +55,9 @@ struct sampler *pipeline_sampler(struct pipeline *pipeline);
 
 /* Whether wakeups are recorded; *out_words: how, or why not ("" if nobody asked for them). */
 bool pipeline_wakers(const struct pipeline *pipeline, const char **out_words);
+/* Whether Python functions can be on stacks; *out_words: why not. */
+bool pipeline_saw_python(const struct pipeline *pipeline); /* an interpreter, by its name */
+bool pipeline_python(const struct pipeline *pipeline, const char **out_words);
 void pipeline_count(const struct pipeline *pipeline, struct pipeline_counts *out_counts);
 
 /* The node of its innermost frame, 0: nothing is known; and how it ended, a trace_stack_end. The

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "collect/python/python.h"
 #include "system/maps.h"
 
 #define WALKS 256u /* threads whose last walk is remembered, more or less */
@@ -29,6 +30,7 @@ struct last_walk {
 struct processes {
     struct modules *modules;
     struct stacks *stacks;
+    struct python *python;
     struct unwind_cache *cache;
     struct process *first; /* the one that was asked for last */
     size_t count;
@@ -39,7 +41,8 @@ struct processes {
     size_t jit_frame_count;
 };
 
-struct processes *processes_create(struct modules *modules, struct stacks *stacks)
+struct processes *processes_create(struct modules *modules, struct stacks *stacks,
+                                   struct python *python)
 {
     struct processes *processes = ifg_alloc(1, sizeof *processes);
 
@@ -47,6 +50,7 @@ struct processes *processes_create(struct modules *modules, struct stacks *stack
         return NULL;
     processes->modules = modules;
     processes->stacks = stacks;
+    processes->python = python;
     processes->cache = unwind_cache_create();
     if (!processes->cache) {
         ifg_free(processes);
@@ -109,6 +113,8 @@ void processes_drop(struct processes *processes, uint32_t pid)
 
     if (!process)
         return;
+    if (processes->python)
+        python_dropped(processes->python, pid);
     processes->first = process->next;
     processes->count--;
     unwind_space_destroy(process->space);
@@ -132,6 +138,8 @@ void processes_fork(struct processes *processes, uint32_t parent, uint32_t pid)
     processes_drop(processes, pid); /* of an earlier process with this number */
     modules_forked(processes->modules, parent, pid);
     process = find(processes, parent);
+    if (processes->python)
+        python_forked(processes->python, parent, pid);
     if (process)
         add(processes, pid, unwind_space_copy(process->space));
     else
@@ -157,6 +165,9 @@ bool processes_map(struct processes *processes, const struct sampler_mapping *ma
         unwound.elf = module->elf;
         unwound.table = module->table;
         unwound.bias = mapping->start - address;
+        if (processes->python)
+            python_mapped(processes->python, mapping->pid, module->elf, mapping->path, unwound.bias,
+                          module->number);
     }
     return unwind_space_map(process->space, &unwound, NULL) == IFG_OK;
 }
@@ -243,6 +254,206 @@ static uint32_t put_frames(struct processes *processes, const struct unwind_spac
     return node;
 }
 
+/* ---- Python functions ---- */
+
+/* Which C frames run Python code, and which calls each of them runs: calls [first, end) of the
+ * chain. Those behind the last one have their C frames behind the end of the copy. */
+struct places {
+    size_t count;
+    size_t frame[UNWIND_FRAMES_MAX];
+    size_t first[UNWIND_FRAMES_MAX], end[UNWIND_FRAMES_MAX];
+    size_t placed; /* so many calls have a place */
+};
+
+static uint32_t frame_module(const struct process *process, const struct unwind_frames *frames,
+                             size_t index)
+{
+    uint64_t address;
+
+    return unwind_frame_code(process->space, frames, index, &address)->number;
+}
+
+static bool is_runner(const struct processes *processes, const struct process *process,
+                      size_t index)
+{
+    uint64_t address;
+    const struct unwind_mapping *mapping =
+        unwind_frame_code(process->space, &processes->frames, index, &address);
+
+    return mapping->elf &&
+           python_runs_at(processes->python, process->pid, mapping->number, address);
+}
+
+static size_t end_of_run(const struct python_stack *python, size_t from)
+{
+    while (from < python->count && !python->calls[from].ends)
+        from++;
+    return from < python->count ? from + 1 : from;
+}
+
+/* Each run of calls tells an address in the frame of its C function: that one runs them, whatever
+ * the compiler has called it. Runs behind the last frame have theirs where the copy ends. */
+static bool place_by_anchor(const struct processes *processes, const struct process *process,
+                            const struct python_stack *python, struct places *places)
+{
+    const struct unwind_frames *frames = &processes->frames;
+    size_t frame = 0;
+
+    places->count = 0;
+    for (size_t first = 0; first < python->count;) {
+        size_t end = end_of_run(python, first);
+        uint64_t anchor = python->calls[end - 1].anchor;
+
+        if (!python->calls[end - 1].ends)
+            return true; /* a chain that is not whole */
+        while (frame + 1 < frames->count && frames->sp[frame + 1] <= anchor)
+            frame++;
+        if (frame + 1 == frames->count && !is_runner(processes, process, frame))
+            return true;
+        if (places->count && places->frame[places->count - 1] == frame &&
+            frame + 1 == frames->count)
+            return true;
+        if (anchor < frames->sp[frame] ||
+            !python_is_module(processes->python, process->pid,
+                              frame_module(process, frames, frame)) ||
+            (places->count && places->frame[places->count - 1] == frame))
+            return false;
+        places->frame[places->count] = frame;
+        places->first[places->count] = first;
+        places->end[places->count++] = end;
+        places->placed = first = end;
+    }
+    return true;
+}
+
+/* By their order: as many runs as C functions, but for an innermost one that is about to begin or
+ * to end; of a stack that is cut, those that are on it. */
+static bool place_by_order(const struct processes *processes, const struct process *process,
+                           const struct python_stack *python, struct places *places)
+{
+    const struct unwind_frames *frames = &processes->frames;
+    size_t runs = 0, skipped = 0, first = 0;
+
+    places->count = 0;
+    for (size_t i = 0; i < frames->count; i++)
+        if (is_runner(processes, process, i))
+            places->frame[places->count++] = i;
+
+    for (size_t at = 0; at < python->count; at = end_of_run(python, at))
+        runs++;
+    if (frames->stop == UNWIND_AT_ROOT) {
+        if (places->count == runs + 1 && places->frame[0] == 0)
+            skipped = 1;
+        else if (places->count != runs)
+            return false;
+    } else if (frames->exact < frames->count || runs < places->count) {
+        return false;
+    }
+    for (size_t i = 0; i < places->count; i++) {
+        places->first[i] = first;
+        places->end[i] = first = i < skipped ? first : end_of_run(python, first);
+    }
+    places->placed = first;
+    return true;
+}
+
+static bool find_places(const struct processes *processes, const struct process *process,
+                        const struct python_stack *python, struct places *places)
+{
+    const struct unwind_frames *frames = &processes->frames;
+    bool rooted = frames->stop == UNWIND_AT_ROOT;
+
+    if (!rooted && frames->stop != UNWIND_CUT && frames->stop != UNWIND_TOO_DEEP)
+        return false;
+    places->placed = 0;
+    if (!(python->anchored ? place_by_anchor(processes, process, python, places)
+                           : place_by_order(processes, process, python, places)))
+        return false;
+    return !rooted || places->placed == python->count;
+}
+
+static uint32_t put_calls(struct processes *processes, const struct module *module,
+                          const struct python_stack *python, size_t first, size_t end,
+                          uint32_t node, bool inferred)
+{
+    for (size_t i = end; i-- > first;)
+        if (python->calls[i].code)
+            node = stacks_child(
+                processes->stacks, node, module->number,
+                processes_python_address(python->calls[i].code, python->calls[i].line), inferred);
+    return node;
+}
+
+/* From the root inwards: calls whose C frames were not copied, then C frames, and behind each one
+ * that runs Python code the calls that it runs. */
+static uint32_t put_merged(struct processes *processes, const struct unwind_space *space,
+                           const struct module *module, const struct python_stack *python,
+                           const struct places *places)
+{
+    struct unwind_frames *frames = &processes->frames;
+    bool goes_on = python->whole && places->placed < python->count;
+    uint32_t node =
+        !goes_on ? 0
+                 : put_calls(processes, module, python, places->placed, python->count, 0, false);
+    size_t runner = places->count;
+
+    for (size_t i = frames->count; i-- > 0;) {
+        bool inferred = i >= frames->exact;
+        uint64_t address;
+        const struct unwind_mapping *mapping = unwind_frame_code(space, frames, i, &address);
+
+        if (!mapping->elf)
+            processes->jit_frames[processes->jit_frame_count++] =
+                (struct trace_frame){ mapping->number, address };
+        node = stacks_child(processes->stacks, node, mapping->number, address, inferred);
+        if (runner && places->frame[runner - 1] == i) {
+            runner--;
+            node = put_calls(processes, module, python, places->first[runner], places->end[runner],
+                             node, inferred);
+        }
+    }
+    if (goes_on) {
+        frames->stop = UNWIND_AT_ROOT;
+        frames->continued = true;
+    }
+    return node;
+}
+
+/* Whether the sample has Python functions, which are then on its stack. */
+static bool merge(struct processes *processes, const struct process *process,
+                  const struct sampler_sample *sample, uint32_t *out_node)
+{
+    uint64_t ip = !sample->in_kernel ? sample->ip : sample->kernel_count ? sample->kernel[0] : 0;
+    const struct python_stack *python;
+    const struct module *module = NULL;
+    struct places places; /* large, and written before it is read */
+    char name[32];
+    bool good;
+
+    if (!processes->python)
+        return false;
+    python = python_find(processes->python, sample->pid, sample->tid, sample->time_ns, ip);
+    if (!python)
+        return false;
+    good = find_places(processes, process, python, &places);
+    if (good) {
+        snprintf(name, sizeof name, "Python 3.%u", python_version(processes->python, sample->pid));
+        module = modules_interpreted(processes->modules, sample->pid, name);
+    }
+    python_merged(processes->python, good && module);
+    if (good && module)
+        *out_node = put_merged(processes, process->space, module, python, &places);
+    return good && module;
+}
+
+/* What is kept for the next sample is only good as far as this one walked the same way. */
+static void shorten(struct last_walk *walk, const struct unwind_frames *frames)
+{
+    for (size_t i = 0; walk && i < 2; i++)
+        if (walk->node_count[i] > frames->kept)
+            walk->node_count[i] = frames->kept;
+}
+
 uint32_t processes_stack(struct processes *processes, const struct sampler_sample *sample,
                          const struct unwind_frames **out_frames)
 {
@@ -257,7 +468,10 @@ uint32_t processes_stack(struct processes *processes, const struct sampler_sampl
         struct last_walk *walk = walk_of(processes, sample->tid);
 
         unwind_walk(process->space, &stack, walk ? walk->trail : NULL, &processes->frames);
-        node = put_frames(processes, process->space, walk);
+        if (merge(processes, process, sample, &node))
+            shorten(walk, &processes->frames);
+        else
+            node = put_frames(processes, process->space, walk);
         *out_frames = &processes->frames;
     }
     if (sample->kernel_count) {

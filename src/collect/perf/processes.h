@@ -15,8 +15,11 @@ struct processes;
 
 #define PROCESSES_MAX 4096u
 
-/* NULL: no memory. Modules and stacks stay the caller's. */
-struct processes *processes_create(struct modules *modules, struct stacks *stacks);
+struct python;
+
+/* NULL: no memory. All of these stay the caller's. python NULL: no Python functions. */
+struct processes *processes_create(struct modules *modules, struct stacks *stacks,
+                                   struct python *python);
 void processes_destroy(struct processes *processes);
 
 /* False: no memory for it, or too many processes. */
@@ -31,9 +34,17 @@ size_t processes_list(const struct processes *processes, uint32_t *out_pids, siz
 void processes_read_maps(struct processes *processes, uint32_t pid);
 
 /* The stack of a sample: the node of its innermost frame, 0 if it has none. out_frames is that of
- * the program; NULL if nothing is known of the process. */
+ * the program; NULL if nothing is known of the process. A stack that is longer than what was copied
+ * goes on with the calls that a Python interpreter knows of: it has then reached its root. */
 uint32_t processes_stack(struct processes *processes, const struct sampler_sample *sample,
                          const struct unwind_frames **out_frames);
+
+/* The address of a Python function's line, in the module of those. */
+#define PROCESSES_LINE_BITS 20u
+static inline uint64_t processes_python_address(uint32_t code, uint32_t line)
+{
+    return (uint64_t)code << PROCESSES_LINE_BITS | (line < 1u << PROCESSES_LINE_BITS ? line : 0);
+}
 
 /* After that: keeps the code on it that was made at run time (modules_saw). True: some of it was
  * met for the first time. */

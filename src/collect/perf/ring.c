@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collect/perf/event_attr.h"
 #include "collect/perf/perf_errors.h"
 #include "system/rights.h"
 
@@ -24,7 +25,7 @@ enum ifg_status ring_map(struct ring *ring, int fd, size_t bytes, struct ifg_err
         rights_raise(); /* more memory may be locked */
         memory = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         rights_lower();
-        if (memory != MAP_FAILED || errno != EPERM)
+        if (memory != MAP_FAILED || errno != EPERM || bytes > EVENT_RING_BYTES)
             break;
     }
     if (memory == MAP_FAILED) {

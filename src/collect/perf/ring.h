@@ -23,7 +23,8 @@ struct ring {
     size_t taken; /* of waiting */
 };
 
-/* Maps the ring of fd, of so many bytes or less if the limit on locked memory says so. */
+/* Maps the ring of fd, of so many bytes, or less if the limit on locked memory says so. More than
+ * EVENT_RING_BYTES are had as a whole or not at all: IFG_PERMISSION. */
 enum ifg_status ring_map(struct ring *ring, int fd, size_t bytes,
                          struct ifg_error *err) IFG_MUST_CHECK;
 void ring_unmap(struct ring *ring);

@@ -41,6 +41,7 @@
 struct sampler {
     struct ring *rings; /* one per CPU */
     size_t ring_count;
+    size_t ring_bytes;
     int *samplers; /* events that take samples */
     size_t sampler_count, sampler_room;
     int *others; /* the rest */
@@ -55,6 +56,7 @@ struct sampler {
     uint64_t told_ns;              /* all samples of before were told */
     struct sampler_counts counts;
     struct perf_event_attr attr; /* of the events that take samples */
+    int program;                 /* of BPF, that runs with each; 0: none */
     bool paused;
     size_t old_count;      /* the first ones of samplers, which the others will replace; 0: none */
     struct task_list last; /* the threads that those others were opened for */
@@ -159,6 +161,17 @@ static bool is_one_of_the_last(int fd)
     return (rlim_t)fd >= limit.rlim_cur - spare;
 }
 
+/* Limits on locked memory are for all rings of a user together, and one that takes more than its
+ * share leaves none to the others. So all are large, or all of the size that is always granted. */
+static size_t large_ring(size_t rings)
+{
+    size_t bytes = EVENT_RING_MOST;
+
+    while (bytes > EVENT_RING_BYTES && bytes > EVENT_RINGS_MOST / rings)
+        bytes /= 2;
+    return bytes;
+}
+
 /* Opens an event for a thread on a CPU, into the CPU's ring, which the first one brings. */
 static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr *attr, pid_t tid,
                                  int cpu, bool samples, struct ifg_error *err)
@@ -182,11 +195,14 @@ static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr
         close(fd);
         return ifg_fail_no_memory(err, "for the events of samples");
     }
+    /* Where that does not work, there are samples all the same. */
+    if (samples && sampler->program > 0)
+        ioctl(fd, PERF_EVENT_IOC_SET_BPF, sampler->program);
     if (ring->page)
         return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)
                    ? ifg_fail_errno(err, "cannot join the events of a CPU")
                    : IFG_OK;
-    if (ring_map(ring, fd, EVENT_RING_BYTES, err))
+    if (ring_map(ring, fd, sampler->ring_bytes, err))
         return err ? err->status : IFG_IO;
     if (epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &wanted))
         return ifg_fail_errno(err, "cannot wait for samples");
@@ -268,13 +284,14 @@ static void allow_many_files(void)
 }
 
 static enum ifg_status open_all(struct sampler *sampler, const struct sampler_options *options,
-                                struct sampler_facts *facts, struct ifg_error *err)
+                                bool large, struct sampler_facts *facts, struct ifg_error *err)
 {
     struct perf_event_attr attr, side;
     enum ifg_status status;
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
     sampler->ring_count = cpus < 1 ? 1 : cpus > CPUS_MAX ? CPUS_MAX : (size_t)cpus;
+    sampler->ring_bytes = large ? large_ring(sampler->ring_count) : EVENT_RING_BYTES;
     sampler->rings = ifg_alloc(sampler->ring_count, sizeof *sampler->rings);
     sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!sampler->rings || sampler->epoll < 0)
@@ -300,7 +317,7 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
     return status;
 }
 
-static enum ifg_status open_once(const struct sampler_options *options,
+static enum ifg_status open_once(const struct sampler_options *options, bool large,
                                  struct sampler **out_sampler, struct sampler_facts *out_facts,
                                  struct ifg_error *err)
 {
@@ -314,12 +331,13 @@ static enum ifg_status open_once(const struct sampler_options *options,
     sampler->epoll = -1;
     reorder_buffer_init(&sampler->reorder);
     sampler->patience_ns = options->patience_ns;
+    sampler->program = options->program;
     sampler->hurry_from_ns = UINT64_MAX;
     if (options->stack_bytes > SAMPLER_STACK_MAX || options->stack_bytes % 8)
         status = ifg_fail(err, IFG_INVALID, "%u bytes of stack: at most %u, in steps of 8",
                           options->stack_bytes, SAMPLER_STACK_MAX);
     else
-        status = open_all(sampler, options, out_facts, err);
+        status = open_all(sampler, options, large, out_facts, err);
     if (status)
         sampler_close(sampler);
     else
@@ -330,10 +348,16 @@ static enum ifg_status open_once(const struct sampler_options *options,
 enum ifg_status sampler_open(const struct sampler_options *options, struct sampler **out_sampler,
                              struct sampler_facts *out_facts, struct ifg_error *err)
 {
+    bool large = getuid() == 0 || rights_are_spare();
     enum ifg_status status = IFG_BUSY;
 
-    for (int i = 0; i < OPEN_TRIES && status == IFG_BUSY; i++)
-        status = open_once(options, out_sampler, out_facts, err);
+    for (int i = 0; i < OPEN_TRIES && status == IFG_BUSY; i++) {
+        status = open_once(options, large, out_sampler, out_facts, err);
+        if (large && status && status != IFG_BUSY && status != IFG_NOT_FOUND) {
+            large = false; /* root of a container may not lock more than others */
+            status = IFG_BUSY;
+        }
+    }
     return status;
 }
 

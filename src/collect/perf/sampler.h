@@ -31,6 +31,7 @@ struct sampler_options {
     uint32_t stack_bytes; /* 0: the default */
     bool want_kernel;     /* frames of the kernel, if we may */
     uint64_t patience_ns; /* samples may wait so long until they are many; 0: they do not */
+    int program;          /* of BPF, that runs with each sample; 0: none */
 };
 
 /* Times are CLOCK_MONOTONIC. */

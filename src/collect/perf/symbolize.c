@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "collect/perf/lookup.h"
+#include "collect/perf/processes.h"
+#include "collect/python/python.h"
 
 #define TIMEOUT_S        60u
 #define FUNCTION_MAX     ((uint64_t)256 << 10)
@@ -240,9 +243,34 @@ static void explain_unnamed(const struct modules *modules, const struct trace_fr
     ifg_free(used);
 }
 
+/* Python functions are known already. What they have instead of code are lines: a function begins
+ * at its number, and is as long as there are lines. */
+static void add_python(const struct modules *modules, const struct trace_frame *frames,
+                       size_t count, const struct python *python, struct lookup *lookup)
+{
+    for (size_t i = 0; python && i < count; i++) {
+        uint32_t module = frames[i].module;
+        struct python_function function;
+
+        if (!module || !modules_at(modules, module - 1)->interpreted)
+            continue;
+        function = python_function(python, (uint32_t)(frames[i].address >> PROCESSES_LINE_BITS));
+        if (!IFG_ARRAY_ROOM(lookup->symbols, lookup->room, lookup->count + 1, IFG_ARRAY_ANY))
+            return;
+        lookup->symbols[lookup->count++] = (struct trace_symbol){
+            .frame = (uint32_t)i + 1,
+            .function = function.name,
+            .start = frames[i].address >> PROCESSES_LINE_BITS << PROCESSES_LINE_BITS,
+            .size = 1u << PROCESSES_LINE_BITS,
+            .file = function.file,
+            .line = (uint32_t)(frames[i].address & ((1u << PROCESSES_LINE_BITS) - 1)),
+        };
+    }
+}
+
 void symbolize_frames(const struct modules *modules, const struct stacks *stacks,
-                      const struct symbolize_options *options, struct trace_writer *writer,
-                      struct symbolize_counts *out_counts)
+                      const struct python *python, const struct symbolize_options *options,
+                      struct trace_writer *writer, struct symbolize_counts *out_counts)
 {
     const struct trace_frame *frames = stacks_frames(stacks, &out_counts->frames);
     size_t frame_count = out_counts->frames;
@@ -255,6 +283,7 @@ void symbolize_frames(const struct modules *modules, const struct stacks *stacks
             jit_code_load(modules_at(modules, i)->jit);
     lookup_run(&lookup, modules, frames, frame_count,
                options->timeout_s ? options->timeout_s : TIMEOUT_S);
+    add_python(modules, frames, frame_count, python, &lookup);
     memcpy(out_counts->problem, lookup.problem, sizeof out_counts->problem);
     for (size_t i = 0; i < lookup.count; i++) {
         const struct trace_symbol *symbol = &lookup.symbols[i];

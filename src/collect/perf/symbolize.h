@@ -24,8 +24,11 @@ struct symbolize_counts {
     char problem[200]; /* what went wrong with the names, or how to have more of them; "" */
 };
 
+struct python;
+
+/* python NULL: there are no Python functions. */
 void symbolize_frames(const struct modules *modules, const struct stacks *stacks,
-                      const struct symbolize_options *options, struct trace_writer *writer,
-                      struct symbolize_counts *out_counts);
+                      const struct python *python, const struct symbolize_options *options,
+                      struct trace_writer *writer, struct symbolize_counts *out_counts);
 
 #endif

@@ -15,7 +15,9 @@
 #define PATIENCE_NS    200000000ull /* and a drain: a killed recorder loses 250 ms at most */
 #define HZ_UNKNOWN     97u          /* a rate that is harmless wherever it is */
 #define ERROR_MOST_PCT 1.0          /* a cost that is known less well is not worth printing */
-#define DRAIN_SAMPLES  8ull         /* a ring holds 20 of them */
+#define LOOK_NS        500000000ull
+#define LOOK_CHAINS    32u
+#define DRAIN_SAMPLES  8ull /* a ring holds 20 of them */
 
 struct sampled {
     struct recording *recording;
@@ -25,6 +27,8 @@ struct sampled {
     double sample_us;          /* that one takes; 0: not known */
     bool sampling;             /* at this moment */
     uint64_t next_drain_ns;
+    double chain_us;       /* that reading Python calls adds to one, on average */
+    uint64_t next_look_ns; /* at that */
 };
 
 static void report(struct sampled *sampled, enum trace_instrument_state state, const char *reason)
@@ -126,6 +130,25 @@ static void start(void *state)
         pipeline_limit(sampled->profile, sampled->recording->since_ns, 0);
 }
 
+/* Chains of Python calls are read while a thread stands still, and how long they are shows only
+ * then. Where that is more than the budget, there is a pause for a part of the time. */
+static void look_at_chains(struct sampled *sampled, uint64_t now_ns)
+{
+    struct pipeline_counts counts;
+    double most = sampled->recording->options->overhead_pct;
+
+    if (now_ns < sampled->next_look_ns)
+        return;
+    sampled->next_look_ns = now_ns + LOOK_NS;
+    pipeline_count(sampled->profile, &counts);
+    if (counts.python.chains < LOOK_CHAINS || counts.sampler.samples < LOOK_CHAINS)
+        return;
+    sampled->chain_us = counts.python.chain_us / (double)counts.sampler.samples;
+    if (sampled->overhead && !sampled->recording->options->sample_hz && sampled->sample_us > 0)
+        overhead_limit(sampled->overhead,
+                       calibrate_share(sampled->sample_us + sampled->chain_us, sampled->hz, most));
+}
+
 /* It comes when it is due, however much there was: *out_any is left alone. */
 static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err)
 {
@@ -144,6 +167,7 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
     if (sampled->recording->deadline_ns)
         pipeline_limit(sampled->profile, sampled->recording->since_ns,
                        sampled->recording->deadline_ns);
+    look_at_chains(sampled, now_ns);
     pipeline_drain(sampled->profile, false);
     if (sampled->hz)
         sampled->next_drain_ns = now_ns + DRAIN_SAMPLES * 1000000000ull / sampled->hz;
@@ -171,18 +195,20 @@ static void write_cost(struct sampled *sampled)
 {
     struct overhead_result result = { .on_share = 1 };
     struct session_result *out = sampled->recording->result;
+    double sample_us = sampled->sample_us + sampled->chain_us;
 
     if (sampled->overhead)
         overhead_tell(sampled->overhead, ifg_monotonic_ns(), &result);
     out->sample_hz = sampled->hz;
     out->cost_measured = result.known && result.error_pct <= ERROR_MOST_PCT;
-    out->cost_pct = out->cost_measured ? result.pct : sampled->sample_us * sampled->hz / 1e4;
+    out->cost_pct =
+        out->cost_measured ? result.pct : sample_us * sampled->hz * result.on_share / 1e4;
     out->cost_error_pct = result.error_pct;
     write_number(sampled, TRACE_FACT_SAMPLES_ON_SHARE, "%.4f", result.on_share);
     if (sampled->sample_us > 0) {
-        write_number(sampled, TRACE_FACT_SAMPLES_COST_US, "%.2f", sampled->sample_us);
+        write_number(sampled, TRACE_FACT_SAMPLES_COST_US, "%.2f", sample_us);
         write_number(sampled, TRACE_FACT_SAMPLES_OVERHEAD_ESTIMATE_PCT, "%.3f",
-                     sampled->sample_us * sampled->hz / 1e4);
+                     sample_us * sampled->hz * result.on_share / 1e4);
     }
     if (!result.known)
         return;
@@ -213,6 +239,27 @@ static void explain(void *state)
         trace_writer_fact(sampled->recording->sink.writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM,
                           named.problem);
     write_cost(sampled);
+}
+
+/* Only of programs that have an interpreter. */
+static void report_python(struct sampled *sampled, const struct python_counts *counts)
+{
+    char text[96];
+    const char *why = text;
+    size_t at = (size_t)snprintf(text, sizeof text, "CPython");
+    bool on = counts->versions != 0;
+
+    for (unsigned minor = 0; minor < 64 && at < sizeof text; minor++)
+        if (counts->versions >> minor & 1)
+            at += (size_t)snprintf(text + at, sizeof text - at, " 3.%u", minor);
+    if (!on && !pipeline_saw_python(sampled->profile))
+        return;
+    if (!on && pipeline_python(sampled->profile, &why))
+        why = counts->unknown ? "this interpreter is not one of CPython 3.8 to 3.14, or a build "
+                                "of it that is not known"
+                              : "the interpreter did not begin";
+    sink_instrument(&sampled->recording->sink, "Python frames",
+                    on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, why);
 }
 
 static enum ifg_status finish(void *state, struct ifg_error *err)
@@ -250,6 +297,13 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     sink_count(sink, TRACE_FACT_SAMPLES_ROOTED, counts.rooted);
     sink_count(sink, TRACE_FACT_SAMPLES_INFERRED, counts.inferred);
     sink_count(sink, TRACE_FACT_SAMPLES_UNWIND_NS, counts.unwind_ns);
+    sink_count(sink, TRACE_FACT_SAMPLES_CONTINUED, counts.continued);
+    report_python(sampled, &counts.python);
+    if (counts.python.versions) {
+        sink_count(sink, TRACE_FACT_SAMPLES_PYTHON, counts.python.named);
+        sink_count(sink, TRACE_FACT_SAMPLES_PYTHON_REFUSED, counts.python.refused);
+        sink_count(sink, TRACE_FACT_SAMPLES_PYTHON_LOST, counts.python.lost);
+    }
     return IFG_OK;
 }
 
