@@ -36,7 +36,8 @@ is "and no file" "$(ls "$T/none.ifg" 2>/dev/null)" ""
 
 # ---- what ------------------------------------------------------------------------------------------
 "$INFEROGRAM" record -q -f -o "$T/here.ifg" --sample=200 --sched --pid "$pid" --duration 0.2 2>"$T/here.err"
-here=$(trace=$T/here.ifg && state_of samples && state_of wakers && json "$trace" "d['sampling'] and d['sampling']['hz']")
+# shellcheck disable=SC2030,SC2031 # only here
+here=$(trace=$T/here.ifg && state_of samples && state_of wakers && json "$T/here.ifg" "d['sampling'] and d['sampling']['hz']")
 ok "--sample, --sched, --no-args, --no-resources" capture --sample=200 --sched --no-args --no-resources --pid "$pid" -s 0.2
 is "as record has them here" "$(state_of samples && state_of wakers && json "$trace" "d['sampling'] and d['sampling']['hz']")" "$here"
 is "no arguments but the name" "$(json "$trace" "[p['arguments'] for p in d['processes']]")" "['$REC_TICKER']"

@@ -20,6 +20,7 @@ machine() { # NAME OFFSET COMMAND...
     machine_name=$1
     machine_offset=$2
     shift 2
+    # shellcheck disable=SC2016 # the other shell's
     unshare -m -u -p -f --mount-proc -T --monotonic "$machine_offset" sh -c 'hostname "$1" && shift && exec "$@"' machine \
         "$machine_name" "$@"
 }

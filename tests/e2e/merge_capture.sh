@@ -18,8 +18,9 @@ machine() { # NAME SECONDS
         hostname "$1"
         "$2" -p -s 300 &
         exec "$3" agent --listen "127.0.0.1:$4"' machine "$1" "$REC_TICKER" "$INFEROGRAM" "$machine_port" >"$1.out" 2>"$1.err"
-    until_true 60 grep -q ready "$1.out" && until_true 60 grep -q ":$machine_port" "$1.out" ||
-        fail "the machine starts" "$(cat "$1.err")"
+    for word in ready ":$machine_port"; do
+        until_true 60 grep -q "$word" "$1.out" || fail "the machine starts" "$(cat "$1.err")"
+    done
     ok "a capture from $1" "$INFEROGRAM" capture -q -a 127.0.0.1 -p "$machine_port" --name rec_ticker --no-sample -s 0.3 -o "$1.ifg"
 }
 # How it was found, whether an error is told, and whether it is as large as that at most.

@@ -31,11 +31,11 @@ replayed() {
 kept() { rows "SELECT count(DISTINCT slice) FROM input"; }
 said() { instrument inputs; }
 same_outputs() { # NAME LIBRARY MODEL
-    replayed "$2" "$3" >replayed 2>&1
-    if [ -s replayed ] && head -n "$(wc -l <replayed)" printed | cmp -s - replayed; then
+    replayed "$2" "$3" >again 2>&1
+    if [ -s again ] && head -n "$(wc -l <again)" printed | cmp -s - again; then
         pass "$1: the benchmark gets the same outputs, bit for bit"
     else
-        fail "$1: the benchmark gets the same outputs, bit for bit" "$(diff printed replayed | cut -c1-200 | head -n 6)"
+        fail "$1: the benchmark gets the same outputs, bit for bit" "$(diff printed again | cut -c1-200 | head -n 6)"
     fi
 }
 
