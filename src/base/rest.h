@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first of the values from which on their two halves agree, within a few percent and what single
- * values are off by (noise: 0.2 is a fifth). *out_falls: too few are left behind a fall to tell. */
+/* The first of the values from which on their two halves agree, within a few percent and what
+ * single values are off by (noise: 0.2 is a fifth). *out_falls: too few are left behind a fall to
+ * tell. */
 size_t ifg_rest_from(const double *values, size_t count, double noise, bool *out_falls);
 
 #endif
