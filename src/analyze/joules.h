@@ -4,9 +4,10 @@
  * inferences ran, by the counters of the recording (docs/energy.md).
  *
  * Devices are read a few times a second. The energy between two readings belongs to the inferences
- * that ran then; where inferences of several models did, it is divided by their time. Each value
- * has bounds: how well idle power is known, readings that inferences fill only in part, steps of
- * the device's own counter, and what cannot be told apart.
+ * whose work the device did then; where these are of several models, it is divided by the time of
+ * that work. Where a program's work is not recorded, it is known only for a model that ran alone.
+ * Each value has bounds: how well idle power is known, readings that inferences fill only in part,
+ * steps of the device's own counter, and what cannot be told apart.
  */
 #ifndef IFG_ANALYZE_JOULES_H
 #define IFG_ANALYZE_JOULES_H
@@ -26,6 +27,13 @@ enum joules_idle {
     JOULES_IDLE_HELD,     /* seen while no inference ran, but the program had the device */
 };
 
+/* Power on the way down from work that was before. */
+enum joules_fall {
+    JOULES_STEADY,
+    JOULES_FELL,  /* came to rest: idle power is from then on */
+    JOULES_FALLS, /* and was not at rest yet: idle power may be anything below */
+};
+
 /* NAN where nothing is known. */
 struct joules_device {
     char name[32];  /* "cpu", "gpu 0" */
@@ -34,6 +42,7 @@ struct joules_device {
     double total_j; /* of the whole recording, idle power included */
     enum joules_idle idle;
     double idle_w, idle_low_w, idle_high_w, idle_s;
+    enum joules_fall idle_fell;
     const char *why_no_idle; /* "" */
 };
 
@@ -46,6 +55,7 @@ struct joules_row {
     double joules;       /* per inference, above idle; NAN */
     double low_j, high_j;
     bool shared;        /* with inferences of other models at the same time */
+    bool by_work;       /* divided by recorded work of the device, not by time of inferences */
     bool others;        /* other programs were on the device, too: at most */
     const char *reason; /* why joules is NAN; "" */
 };

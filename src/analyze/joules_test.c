@@ -130,6 +130,13 @@ static void check(const struct joules_row *row, double expected, double toleranc
     CHECK(row->high_j - row->low_j <= width * expected);
 }
 
+static void check_none(const struct joules_row *row, const char *reason)
+{
+    REQUIRE(row != NULL);
+    CHECK(isnan(row->joules) && isnan(row->low_j) && isnan(row->high_j));
+    CHECK_CONTAINS(row->reason, reason);
+}
+
 static void put_measured(struct joules_test *test, const char *device, double watts, double low,
                          double high)
 {
@@ -215,8 +222,72 @@ static void idle_before_use(void)
     CHECK_INT(test.joules->devices[0].idle, JOULES_IDLE_BEFORE);
     CHECK(is_near(test.joules->devices[0].idle_w, 50, 0.001));
     CHECK_STR(joules_idle_words(&test.joules->devices[0], words, sizeof words),
-              "seen for 1.9 s before the program used it");
+              "seen for 1.5 s before the program used it");
     end(&test);
+}
+
+/* Work that was before the recording keeps clocks and power up for a while. */
+static void idle_that_falls(void)
+{
+    static const struct phase phases[] = { { 1500, 130 }, { 5000, 50 }, { 9000, 250 }, { 0, 0 } };
+    struct joules_test test;
+    uint32_t model = begin(&test, "CUDAExecutionProvider");
+    char words[160];
+
+    wait_ms(&test, 0, 5000);
+    infer(&test, 0, model, 400, 10);
+    meter(&test, "gpu 0 energy J", phases, STEP_MS);
+    put(&test, MACHINE, "gpu 0 memory used bytes", 9000, 1e9, 4900, 2e9);
+    put(&test, MACHINE, "gpu 0 busy %", 9000, 0, 5000, 100);
+    put(&test, 0, "gpu 0 memory bytes", 9000, 1e9, 0, 1e9);
+    run(&test);
+    check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.2);
+    CHECK(is_near(test.joules->devices[0].idle_w, 50, 0.001));
+    CHECK_INT(test.joules->devices[0].idle_fell, JOULES_FELL);
+    CHECK_CONTAINS(joules_idle_words(&test.joules->devices[0], words, sizeof words),
+                   "before the program used it, the end of it, as power was still falling");
+    end(&test);
+}
+
+/* Measured with clocks that were up: idle may be anything below. If the recording has a moment of
+ * rest later, that is it. */
+static void measured_too_early(void)
+{
+    static const struct phase at_once[] = { { 4000, 250 }, { 0, 0 } };
+    static const struct phase later[] = { { 2000, 50 }, { 6000, 250 }, { 0, 0 } };
+
+    for (int rests = 0; rests < 2; rests++) {
+        struct joules_test test;
+        uint32_t model = begin(&test, "CUDAExecutionProvider");
+        unsigned begin_ms = rests ? 2000 : 0;
+        const struct joules_row *row;
+        const struct joules_device *device;
+        char words[160];
+
+        wait_ms(&test, 0, begin_ms);
+        infer(&test, 0, model, 400, 10);
+        meter(&test, "gpu 0 energy J", rests ? later : at_once, STEP_MS);
+        put(&test, MACHINE, "gpu 0 memory used bytes", begin_ms + 4000, 1e9, begin_ms, 2e9);
+        put(&test, MACHINE, "gpu 0 busy %", begin_ms + 4000, 0, begin_ms, 100);
+        put(&test, MACHINE, "gpu 0 clock MHz", begin_ms + 4000, 345, begin_ms, 1980);
+        put(&test, 0, "gpu 0 memory bytes", begin_ms + 4000, 1e9, 0, 1e9);
+        put_measured(&test, "gpu 0", 140, 132, 147);
+        ml_trace_resource(&test.rules.trace, MACHINE, "gpu 0 idle clock MHz", 1, 1980);
+        run(&test);
+        row = row_of(&test, "on it", "gpu 0");
+        device = &test.joules->devices[0];
+        joules_idle_words(device, words, sizeof words);
+        if (rests) {
+            check(row, 2, 0.01, 0.2);
+            CHECK_INT(device->idle, JOULES_IDLE_BEFORE);
+        } else {
+            REQUIRE(row != NULL);
+            CHECK(row->low_j <= 2 && row->high_j >= 2);
+            CHECK_INT(device->idle_fell, JOULES_FALLS);
+            CHECK_CONTAINS(words, "it was not at rest yet and may take less");
+        }
+        end(&test);
+    }
 }
 
 static void idle_while_held(void)
@@ -327,6 +398,92 @@ static void who_launched_nothing(void)
     end(&test);
 }
 
+/* An inference of 10 ms on each of two threads, with so much work on the device. */
+static void infer_both(struct device_trace *trace, const uint32_t *models, const uint32_t *streams,
+                       const unsigned *busy_ms)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ml_trace_open run = ml_trace_enter(
+            &trace->ml, i, ml_trace_category(&trace->ml, models[i], TRACE_CATEGORY_INFERENCE));
+
+        device_trace_launch(
+            trace, i, streams[i], 5 * ML_US,
+            &(struct device_trace_work){ .name = "gemm", .ns = busy_ms[i] * ML_MS });
+        device_trace_sync(trace, i, streams[i], 10 * ML_MS - 5 * ML_US);
+        ml_trace_leave(&trace->ml, i, run);
+    }
+}
+
+/* Both ran all the time; the device worked for the one four times as long as for the other. Work of
+ * which nobody knows whose it is leaves no number if it is much. */
+static void work_divides(void)
+{
+    static const struct phase phases[] = { { 1000, 50 }, { 5000, 250 }, { 0, 0 } };
+    static const unsigned busy_ms[] = { 8, 2 };
+
+    for (int lost = 0; lost < 2; lost++) {
+        struct device_trace trace;
+        struct joules_test test;
+        uint32_t models[2], streams[3];
+
+        device_trace_begin(&trace, NULL);
+        for (uint32_t i = 0; i < 3; i++)
+            streams[i] = device_trace_stream(&trace, 0, 0, 7 + i);
+        for (uint32_t i = 0; i < 2; i++) {
+            models[i] = ml_trace_model(
+                &trace.ml, &(struct ml_trace_model){
+                               .name = i ? "other" : "on it", .requested = "", .actual = "" });
+            ml_trace_wait(&trace.ml, i, 1000 * (uint64_t)ML_MS);
+        }
+        for (unsigned i = 0; i < 400; i++)
+            infer_both(&trace, models, streams, busy_ms);
+        if (lost)
+            device_trace_orphan(&trace, streams[2], ML_TRACE_START + 2000 * (uint64_t)ML_MS,
+                                &(struct device_trace_work){ .ns = 2000 * (uint64_t)ML_MS });
+        test.rules.trace = trace.ml;
+        meter(&test, "gpu 0 energy J", phases, STEP_MS);
+        put(&test, 0, "gpu 0 memory bytes", 5000, 1e9, 0, 1e9);
+        put_measured(&test, "gpu 0", 50, 50, 50);
+        run(&test);
+        if (lost) {
+            check_none(row_of(&test, "on it", "gpu 0"), "who launched that is not recorded");
+        } else {
+            const struct joules_row *row = row_of(&test, "on it", "gpu 0");
+
+            REQUIRE(row != NULL && row_of(&test, "other", "gpu 0") != NULL);
+            CHECK(row->shared && row->by_work && is_near(row->joules, 1.6, 0.01));
+            CHECK(row->low_j < 0.01 && row->high_j >= 2);
+            CHECK(is_near(row_of(&test, "other", "gpu 0")->joules, 0.4, 0.02));
+        }
+        end(&test);
+    }
+}
+
+/* The driver lists who is on the device: a process that has it open for other reasons is not. */
+static void open_but_not_listed(void)
+{
+    static const struct phase phases[] = { { 1000, 50 }, { 5000, 250 }, { 0, 0 } };
+    struct joules_test test;
+    uint32_t model = begin(&test, ""), elsewhere;
+
+    elsewhere = ml_trace_model(
+        &test.rules.trace, &(struct ml_trace_model){
+                               .name = "elsewhere", .requested = "", .actual = "", .process = 1 });
+    wait_ms(&test, 0, 1000);
+    wait_ms(&test, 4, 1000);
+    infer(&test, 0, model, 400, 10);
+    infer(&test, 4, elsewhere, 400, 10);
+    meter(&test, "gpu 0 energy J", phases, STEP_MS);
+    put(&test, 0, "gpu 0 memory bytes", 5000, 1e9, 0, 1e9);
+    put(&test, 0, "gpu descriptors", 5000, 23, 0, 23);
+    put(&test, 1, "gpu descriptors", 5000, 3, 0, 3);
+    put_measured(&test, "gpu 0", 50, 50, 50);
+    run(&test);
+    check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.2);
+    CHECK(row_of(&test, "elsewhere", "gpu 0") == NULL);
+    end(&test);
+}
+
 /* Nothing tells of the process: no number, and no silence either. */
 static void unknown_use_is_said(void)
 {
@@ -345,7 +502,7 @@ static void unknown_use_is_said(void)
     end(&test);
 }
 
-/* At the same time, on two threads: each may have taken all of it, or nothing. */
+/* At the same time, on two threads, and nobody recorded who did what: no number could be right. */
 static void two_models_share(void)
 {
     static const struct phase phases[] = { { 1000, 50 }, { 5000, 250 }, { 0, 0 } };
@@ -355,7 +512,6 @@ static void two_models_share(void)
                                     &(struct ml_trace_model){ .name = "other",
                                                               .requested = "CUDAExecutionProvider",
                                                               .actual = "CUDAExecutionProvider" });
-    const struct joules_row *row;
 
     wait_ms(&test, 0, 1000);
     wait_ms(&test, 1, 1000);
@@ -365,14 +521,41 @@ static void two_models_share(void)
     put(&test, 0, "gpu 0 memory bytes", 5000, 1e9, 0, 1e9);
     put_measured(&test, "gpu 0", 50, 50, 50);
     run(&test);
-    row = row_of(&test, "on it", "gpu 0");
-    REQUIRE(row != NULL);
-    CHECK(row->shared && is_near(row->joules, 1, 0.01));
-    CHECK(row->low_j < 0.01 && row->high_j >= 2);
-    row = row_of(&test, "other", "gpu 0");
-    REQUIRE(row != NULL);
-    CHECK(row->shared && is_near(row->joules, 4, 0.01));
+    check_none(row_of(&test, "on it", "gpu 0"), "only what all models took together is known");
+    check_none(row_of(&test, "other", "gpu 0"), "use --gpu kernels");
     end(&test);
+}
+
+/* Of models that say nothing of where they run, one may be all; of two, either may be none. */
+static void models_without_placement(void)
+{
+    static const struct phase phases[] = { { 1000, 50 }, { 5000, 250 }, { 0, 0 } };
+
+    for (int two = 0; two < 2; two++) {
+        struct joules_test test;
+        uint32_t model = begin(&test, ""), other = 0;
+
+        if (two)
+            other = ml_trace_model(
+                &test.rules.trace,
+                &(struct ml_trace_model){ .name = "other", .requested = "", .actual = "" });
+        wait_ms(&test, 0, 1000);
+        infer(&test, 0, model, 400, 10);
+        if (two)
+            infer(&test, 1, other, 50, 10);
+        meter(&test, "gpu 0 energy J", phases, STEP_MS);
+        put(&test, 0, "gpu 0 memory bytes", 5000, 1e9, 0, 1e9);
+        put_measured(&test, "gpu 0", 50, 50, 50);
+        run(&test);
+        if (two) {
+            check_none(row_of(&test, "on it", "gpu 0"),
+                       "which model used the device is not recorded (use --gpu kernels)");
+            check_none(row_of(&test, "other", "gpu 0"), "which model used the device");
+        } else {
+            check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.25);
+        }
+        end(&test);
+    }
 }
 
 /* One after the other they do not share, but in the reading in between. */
@@ -529,8 +712,10 @@ static void no_memory(void)
 }
 
 TAP_MAIN(TAP_CASE(above_measured_idle), TAP_CASE(doubt_about_idle_is_in_the_bounds),
-         TAP_CASE(idle_before_use), TAP_CASE(idle_while_held), TAP_CASE(never_idle),
-         TAP_CASE(who_does_not_use_it), TAP_CASE(who_launched_nothing),
-         TAP_CASE(unknown_use_is_said), TAP_CASE(two_models_share), TAP_CASE(two_models_in_turn),
+         TAP_CASE(idle_before_use), TAP_CASE(idle_that_falls), TAP_CASE(measured_too_early),
+         TAP_CASE(idle_while_held), TAP_CASE(never_idle), TAP_CASE(who_does_not_use_it),
+         TAP_CASE(who_launched_nothing), TAP_CASE(work_divides), TAP_CASE(open_but_not_listed),
+         TAP_CASE(unknown_use_is_said), TAP_CASE(two_models_share),
+         TAP_CASE(models_without_placement), TAP_CASE(two_models_in_turn),
          TAP_CASE(mig_and_others_are_said), TAP_CASE(a_reset_counter), TAP_CASE(power_alone),
          TAP_CASE(processors), TAP_CASE(nothing_known), TAP_CASE(no_memory))

@@ -86,7 +86,7 @@ static void say_energy(const struct joules *joules, const struct joules_row *row
                        size_t size)
 {
     const struct joules_device *device = &joules->devices[row->device];
-    char text[32], low[32], high[32], words[120];
+    char text[32], low[32], high[32], words[160];
 
     report_append(line, size, "%s%s ", *line ? " · " : "", device->title);
     if (isnan(row->joules)) {
@@ -98,7 +98,8 @@ static void say_energy(const struct joules *joules, const struct joules_row *row
                   joules_text(row->low_j, low, sizeof low),
                   joules_text(row->high_j, high, sizeof high));
     if (row->shared)
-        report_append(line, size, ", divided by time among models");
+        report_append(line, size, ", divided by %s among models",
+                      row->by_work ? "time of work on it" : "time");
     if (row->others)
         report_append(line, size, ", other programs were on the device");
     report_append(line, size, "; idle %.1f W, %s", device->idle_w,

@@ -32,6 +32,7 @@ static void put_devices(struct ifg_json *json, const char *key,
 static void put_energy(struct ifg_json *json, const struct joules *joules)
 {
     static const char *const kinds[] = { "unknown", "measured", "before_use", "held" };
+    static const char *const falls[] = { "steady", "fell", "falling" };
 
     ifg_json_put_open(json, "energy", '[');
     for (size_t i = 0; joules && i < joules->device_count; i++) {
@@ -46,6 +47,7 @@ static void put_energy(struct ifg_json *json, const struct joules *joules)
         ifg_json_put_double(json, "idle_low_w", device->idle_low_w);
         ifg_json_put_double(json, "idle_high_w", device->idle_high_w);
         ifg_json_put_double(json, "idle_s", device->idle_s);
+        ifg_json_put_string(json, "idle_power", falls[device->idle_fell]);
         ifg_json_put_string(json, "reason", device->why_no_idle);
         ifg_json_close(json, '}');
     }
@@ -71,6 +73,7 @@ void document_energy_of(struct ifg_json *json, const struct report *report,
         ifg_json_put_uint(json, "inferences", row->inferences);
         ifg_json_put_double(json, "seconds", row->seconds);
         ifg_json_put_bool(json, "shared", row->shared);
+        ifg_json_put_bool(json, "by_device_work", row->by_work);
         ifg_json_put_bool(json, "upper_bound", row->others);
         ifg_json_put_string(json, "reason", row->reason);
         ifg_json_close(json, '}');

@@ -167,8 +167,11 @@ int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *memory)
 
 int nvmlDeviceGetClockInfo(void *device, unsigned kind, unsigned *mhz)
 {
+    double work[2];
+
     (void)device;
-    *mhz = kind == 1 ? 1410 : 2619;
+    read_work(work);
+    *mhz = kind != 1 ? 2619 : is("meter") && !(work[0] > 0) ? 345 : 1410;
     return 0;
 }
 

@@ -178,13 +178,13 @@ bool proc_has_devices(const struct proc_collector *collector)
            collector->power.sensor_count;
 }
 
-void proc_look_power(struct proc_collector *collector, uint64_t now_ns,
+void proc_look_power(struct proc_collector *collector, uint64_t now_ns, bool last,
                      const struct proc_sink *sink)
 {
     proc_power_look(&collector->power, now_ns, true, sink);
     open_nvml(collector);
     if (collector->nvml)
-        proc_nvml_look(collector->nvml, NULL, 0, now_ns, false, sink);
+        proc_nvml_look(collector->nvml, NULL, 0, now_ns, last, sink);
     proc_begin(sink);
     proc_drm_look(&collector->gpus, now_ns, true, sink);
 }

@@ -62,7 +62,9 @@ bool proc_has_devices(const struct proc_collector *collector);
 /*
  * What the machine takes now, while nothing that is to be measured runs: sleeps so long, and gives
  * for everything that counts energy or tells power "NAME idle W", "NAME idle low W", "NAME idle
- * high W" (the range within that time), and "idle s". Before the first look. False: nothing does.
+ * high W" (the range within that time), "NAME idle fell" (1: power came down at first, and the
+ * values are of what came then; 2: it still did at the end), "NAME idle clock MHz" at the end where
+ * it has one, and "idle s". Before the first look. False: nothing does.
  */
 bool proc_measure_idle(struct proc_collector *collector, double seconds,
                        const struct proc_sink *sink);

@@ -201,8 +201,8 @@ void proc_power_open(struct proc_power *power, const struct host_roots *roots);
 void proc_power_look(struct proc_power *power, uint64_t now_ns, bool last,
                      const struct proc_sink *sink);
 
-/* Only what tells energy or power (proc.c, for idle.c). */
-void proc_look_power(struct proc_collector *collector, uint64_t now_ns,
+/* Only what tells energy or power (proc.c, for idle.c); the last look has clocks, too. */
+void proc_look_power(struct proc_collector *collector, uint64_t now_ns, bool last,
                      const struct proc_sink *sink);
 
 struct proc_nvml;

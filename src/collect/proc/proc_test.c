@@ -568,6 +568,7 @@ static void idle(void)
     CHECK_VALUE(0, "power_meter idle W", 312);
     CHECK_VALUE(0, "power_meter idle low W", 312);
     CHECK_VALUE(0, "power_meter idle high W", 312);
+    CHECK_VALUE(0, "power_meter idle fell", 0);
     CHECK(value(0, "idle s") >= 0.05);
     CHECK(isnan(value(0, "power_meter power W"))); /* only what it comes to */
     proc_close(collector);
