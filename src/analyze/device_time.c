@@ -210,27 +210,6 @@ void device_times_destroy(struct device_times *times)
     ifg_free(times);
 }
 
-uint64_t device_busy_between(const struct device_times *times, uint64_t from_ns, uint64_t to_ns)
-{
-    uint64_t sum = 0;
-
-    for (size_t d = 0; d < times->device_count; d++) {
-        uint64_t until = 0;
-
-        for (size_t i = 0; i < times->work->work_count; i++) {
-            const struct timeline_device_work *work = &times->work->works[i];
-            uint64_t from = work->start_ns > until ? work->start_ns : until;
-
-            if (times->device_of[work->stream] != d || !device_is_busy_kind(work->kind) ||
-                work->start_ns < from_ns || work->start_ns >= to_ns || work->end_ns <= from)
-                continue;
-            sum += work->end_ns - from;
-            until = work->end_ns;
-        }
-    }
-    return sum;
-}
-
 /* ---- what the host did ---- */
 
 /* The slices of a thread inside one, calls and operators only, as parts without gaps. */
@@ -405,6 +384,20 @@ static size_t first_busy_after(const struct device *device, uint64_t ns)
             high = middle;
     }
     return low;
+}
+
+uint64_t device_busy_between(const struct device_times *times, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t sum = 0;
+
+    for (size_t d = 0; d < times->device_count; d++) {
+        const struct device *device = &times->devices[d];
+
+        for (size_t i = first_busy_after(device, from_ns);
+             i < device->busy_count && device->busy[i].from_ns < to_ns; i++)
+            sum += common(device->busy[i], from_ns, to_ns);
+    }
+    return sum;
 }
 
 static void add_idle(const struct device_times *times, size_t slice, const struct own *own,

@@ -82,7 +82,7 @@ void device_time_of(const struct device_times *times, size_t slice, struct devic
 void device_time_add(struct device_time *sum, const struct device_time *one);
 uint64_t device_time_idle(const struct device_time *time);
 
-/* Union of all work that begins in [from, to), device by device; UINT64_MAX: to the end. */
+/* How long devices were busy in [from, to), whoever asked for it; a sum over devices. */
 uint64_t device_busy_between(const struct device_times *times, uint64_t from_ns, uint64_t to_ns);
 
 /* Whether work of this process was recorded: then an operator without any has none. */

@@ -8,6 +8,9 @@
 #include "base/alloc.h"
 #include "base/quantile.h"
 
+/* Longer inferences (the first one, which loads and tunes) say nothing about the others. */
+#define STEADY_TIMES 2.0
+
 enum { HOST, SPAN, BUSY, IDLE, WAIT, GAP, VALUES };
 
 static size_t inferences_of(const struct ml_input *input, const struct ml_model *model)
@@ -36,10 +39,13 @@ static void add_model(const struct ml_input *input, const struct device_times *t
         for (size_t i = 0; i < events->count; i++) {
             struct device_time time;
 
-            if (events->items[i].slice == SIZE_MAX ||
-                !findings_event_counts(events, &events->items[i]))
+            if (events->items[i].slice == SIZE_MAX)
                 continue;
             device_time_of(times, events->items[i].slice, &time);
+            if (events->items[i].flags & ML_HAS_OPS)
+                device_time_add(&out->with_ops, &time);
+            if (!findings_event_counts(events, &events->items[i]))
+                continue;
             device_time_add(&out->sum, &time);
             values[HOST * room + count] = time.host_ns;
             values[SPAN * room + count] = time.span_ns;
@@ -52,6 +58,26 @@ static void add_model(const struct ml_input *input, const struct device_times *t
     }
     for (int v = 0; v < VALUES; v++)
         *medians[v] = count ? ifg_median_u64(values + (size_t)v * room, count) : (double)NAN;
+}
+
+static void add_steady(const struct ml_input *input, const struct device_times *times,
+                       const struct ml_model *model, struct device_model *out)
+{
+    for (size_t f = 0; f < model->function_count; f++) {
+        const struct ml_events *events =
+            &input->functions[model->first_function + f].events[TRACE_CATEGORY_INFERENCE];
+
+        for (size_t i = 0; i < events->count; i++) {
+            struct device_time time;
+
+            if (events->items[i].slice == SIZE_MAX ||
+                !findings_event_counts(events, &events->items[i]))
+                continue;
+            device_time_of(times, events->items[i].slice, &time);
+            if (time.used && (double)time.span_ns <= STEADY_TIMES * out->span_median_ns)
+                device_time_add(&out->steady, &time);
+        }
+    }
 }
 
 static void name_devices(struct device_use *use, const struct timeline_devices *devices)
@@ -88,6 +114,7 @@ static enum ifg_status fill(struct device_use *use, const struct ml_input *input
             return ifg_fail_no_memory(err, "for the times of devices");
         add_model(input, use->times, model, values, room, &use->models[m]);
         ifg_free(values);
+        add_steady(input, use->times, model, &use->models[m]);
         if (use->models[m].sum.used && with_kernels++ < DEVICE_USE_KERNELS)
             status = device_kernels_create(input->timeline, &options, &use->models[m].kernels, err);
     }

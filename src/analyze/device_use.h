@@ -13,7 +13,9 @@
  * others, without those whose operators were recorded. NAN where there are none. */
 struct device_model {
     struct device_time sum;
-    double host_median_ns; /* of one inference, as the others */
+    struct device_time steady;   /* of these, those that took at most twice the median span */
+    struct device_time with_ops; /* inferences whose operators are in the trace, counted or not */
+    double host_median_ns;       /* of one inference, as the others */
     double span_median_ns;
     double busy_median_ns;
     double idle_median_ns;
