@@ -31,6 +31,7 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
     ifg_json_put_double(json, "p99_ns", known ? row->percentile_ns[STATS_P99] : (double)NAN);
     ifg_json_put_double(json, "share", row->share);
     ifg_json_put_bool(json, "host_time", row->host_time);
+    ifg_json_put_double(json, "device_ns", row->device_ns);
     ifg_json_close(json, '}');
 }
 
