@@ -34,76 +34,20 @@ static void write_kernels(const struct device_kernels *kernels, struct ifg_bytes
     text_table_end(&table, out);
 }
 
-/* "602 KB HtoD, 4 KB DtoH"; "" */
-static void say_copies(const struct device_time *time, char *out, size_t size)
-{
-    out[0] = '\0';
-    for (int i = 0; i < DEVICE_COPIES; i++) {
-        char bytes[32];
-
-        if (time->copies[i].count)
-            report_append(out, size, "%s%s %s", *out ? ", " : "",
-                          cli_size(time->copies[i].bytes / time->slices, bytes),
-                          device_copy_name((enum device_copy)i));
-    }
-}
-
-static void say_idle(const struct device_time *time, char *out, size_t size)
-{
-    static const char *const names[DEVICE_IDLES] = { "launching", "operators on the CPU", "waiting",
-                                                     "other code of the host" };
-
-    out[0] = '\0';
-    for (int i = 0; i < DEVICE_IDLES; i++) {
-        char text[32];
-
-        if (time->idle_ns[i])
-            report_append(out, size, "%s%s %s", *out ? " · " : "", names[i],
-                          cli_duration((double)time->idle_ns[i] / (double)time->slices, text));
-    }
-}
-
 void report_write_device_of(const struct report_request *request, size_t position,
                             struct ifg_bytes *out)
 {
     const struct report *report = request->report;
     const struct ml_model *model = &report->input->models[report->models[position]];
     const struct device_model *device = device_model_of(report->input, model);
-    const struct device_time *time = device ? &device->steady : NULL;
-    double count = time ? (double)time->slices : 1;
-    char lead[80], line[700] = "", part[300];
-    char text[8][32];
+    char lead[80], line[700], number[32];
 
-    if (!device || !time->slices)
+    if (!device || !*device_model_words(device, line, sizeof line))
         return;
-    snprintf(lead, sizeof lead, "Device (mean of %s)  ", cli_count(time->slices, text[0]));
-    report_append(line, sizeof line, "host %s · busy %s (%.0f %%)",
-                  cli_duration((double)time->host_ns / count, text[0]),
-                  cli_duration((double)time->busy_ns / count, text[1]),
-                  100 * (double)time->busy_ns / (double)time->span_ns);
-    if (time->after_ns)
-        report_append(line, sizeof line, ", %s of it after the host was done",
-                      cli_duration((double)time->after_ns / count, text[2]));
-    if (time->foreign_ns)
-        report_append(line, sizeof line, " · busy with other work %s",
-                      cli_duration((double)time->foreign_ns / count, text[3]));
-    report_append(line, sizeof line, " · %.0f kernels · queued %s · host waits %s",
-                  (double)time->kernels / count,
-                  time->launches
-                      ? cli_duration((double)time->queue_ns / (double)time->launches, text[4])
-                      : "n/a",
-                  cli_duration((double)time->wait_ns / count, text[5]));
-    say_copies(time, part, sizeof part);
-    if (*part)
-        report_append(line, sizeof line, " · copies %s (%s)",
-                      cli_duration((double)time->copy_ns / count, text[6]), part);
+    snprintf(lead, sizeof lead, "Device (mean of %s)  ", cli_count(device->steady.slices, number));
     report_wrap(out, 4, lead, line);
-    if (device_time_idle(time)) {
-        snprintf(lead, sizeof lead, "Device idle %s  ",
-                 cli_duration((double)device_time_idle(time) / count, text[0]));
-        say_idle(time, part, sizeof part);
-        report_wrap(out, 4, lead, part);
-    }
+    if (*device_idle_words(device, line, sizeof line))
+        report_wrap(out, 4, "Device idle  ", line);
     if (device->kernels && device->kernels->row_count)
         write_kernels(device->kernels, out);
 }

@@ -83,6 +83,7 @@ void document_device_of(struct ifg_json *json, const struct report *report,
                         const struct ml_model *model)
 {
     const struct device_model *device = device_model_of(report->input, model);
+    char words[700];
 
     if (!device)
         return;
@@ -90,6 +91,8 @@ void document_device_of(struct ifg_json *json, const struct report *report,
     ifg_json_put_uint(json, "inferences", device->sum.slices);
     ifg_json_put_uint(json, "on_device", device->sum.used);
     ifg_json_put_uint(json, "steady", device->steady.slices);
+    ifg_json_put_string(json, "text", device_model_words(device, words, sizeof words));
+    ifg_json_put_string(json, "idle_text", device_idle_words(device, words, sizeof words));
     ifg_json_put_open(json, "mean", '{');
     document_device_time(json, &device->steady);
     ifg_json_close(json, '}');
