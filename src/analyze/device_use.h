@@ -47,7 +47,7 @@ void device_use_destroy(struct device_use *use); /* accepts NULL */
 const struct device_model *device_model_of(const struct ml_input *input,
                                            const struct ml_model *model);
 
-/* What the device did for a mean inference, and what the host did while it was idle; "": nothing. */
+/* What the device did for a mean inference, and what the host did while it was idle; or "". */
 const char *device_model_words(const struct device_model *model, char *out, size_t size);
 const char *device_idle_words(const struct device_model *model, char *out, size_t size);
 

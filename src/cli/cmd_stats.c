@@ -464,7 +464,7 @@ static int print_kernels(const struct request *request, const struct timeline *t
                    : request->sort == SORT_MAX  ? KERNELS_BY_MAX
                    : request->sort == SORT_NAME ? KERNELS_BY_NAME
                                                 : KERNELS_BY_TOTAL;
-    return kernels_print(&kernels);
+    return stats_kernels_print(&kernels);
 }
 
 static int print_any(const struct request *request, const struct timeline *timeline)

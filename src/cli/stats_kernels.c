@@ -113,7 +113,7 @@ static void write_table(const struct device_kernels *kernels, size_t rows, struc
               cli_duration((double)kernels->busy_ns, busy));
 }
 
-int kernels_print(const struct kernels_request *request)
+int stats_kernels_print(const struct kernels_request *request)
 {
     const struct timeline_devices *devices;
     struct device_kernels *kernels = NULL;

@@ -26,6 +26,6 @@ struct kernels_request {
 };
 
 /* Prints them; the exit status. */
-int kernels_print(const struct kernels_request *request);
+int stats_kernels_print(const struct kernels_request *request);
 
 #endif
