@@ -110,6 +110,9 @@ static bool counts(const struct gathering *gathering, const struct timeline_devi
         (!call || call->model == TIMELINE_NONE ||
          !timeline_model_is_called(&timeline->models[call->model], options->model)))
         return false;
+    if (options->one_model && (!call || call->model == TIMELINE_NONE ||
+                               &timeline->models[call->model] != options->one_model))
+        return false;
     if (options->op && !is_op(timeline, call, options->op))
         return false;
     return !options->thread ||

@@ -11,8 +11,9 @@ struct device_kernels_options {
     enum ifg_quantile_rule percentile;
     uint64_t from_ns; /* what begins in [from, to), in ns since the trace's begin */
     uint64_t to_ns;
-    const char *model;
-    const char *op;     /* name or type of the operator that asked for it */
+    const char *model;                      /* by name: several may have it */
+    const struct timeline_model *one_model; /* of the timeline */
+    const char *op;                         /* name or type of the operator that asked for it */
     const char *thread; /* the stream's name, or the tid or name of the thread that asked for it */
     bool (*name_matches)(const char *name, void *user);
     void *user;

@@ -108,7 +108,7 @@ static enum ifg_status fill(struct device_use *use, const struct ml_input *input
         const struct ml_model *model = &input->models[m];
         size_t room = inferences_of(input, model);
         uint64_t *values = ifg_alloc(room * VALUES + 1, sizeof *values);
-        const struct device_kernels_options options = { .model = model->model->name };
+        const struct device_kernels_options options = { .one_model = model->model };
 
         if (!values)
             return ifg_fail_no_memory(err, "for the times of devices");

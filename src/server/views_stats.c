@@ -79,7 +79,7 @@ static void serve_kernels(const struct server_request *request, const struct vie
     const struct device_kernels_options options = {
         .from_ns = filter->from_ns,
         .to_ns = filter->to_ns,
-        .model = filter->model == UINT32_MAX ? NULL : request->timeline->models[filter->model].name,
+        .one_model = filter->model == UINT32_MAX ? NULL : &request->timeline->models[filter->model],
         .op = filter->op,
         .name_matches = filter->text ? views_name_matches : NULL,
         .user = (void *)(uintptr_t)filter->text,
