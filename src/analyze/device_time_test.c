@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/device_flame.h"
 #include "analyze/device_use.h"
 #include "analyze/operator_use.h"
 #include "base/alloc.h"
@@ -296,6 +297,48 @@ static void kernels_by_filter(void)
     device_trace_end(&trace);
 }
 
+/* By model, operator and kernel; the graph, the memset and the lost kernel are nobody's. */
+static void flame_of_kernels(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t parent;
+        uint64_t us;
+    } wanted[] = {
+        { "net", DEVICE_FLAME_NONE, 480 },
+        { "conv1", 0, 300 },
+        { "conv", 1, 300 },
+        { "fc", 0, 135 },
+        { "gemm", 3, 120 },
+        { "bias", 3, 15 },
+        { "no operator", 0, 45 },
+        { "memcpy HtoD", 6, 30 },
+        { "memcpy DtoH", 6, 15 },
+    };
+    struct device_flame_filter filter = { .model = TIMELINE_NONE };
+    struct device_trace trace;
+    struct device_flame *flame = NULL;
+
+    device_trace_begin(&trace, NULL);
+    device_trace_showcase(&trace);
+    REQUIRE(ml_trace_load(&trace.ml));
+    REQUIRE(device_flame_create(trace.ml.timeline, &filter, &flame, NULL) == IFG_OK);
+    CHECK_UINT(flame->total_ns, (480 + 30 + 10 + 3) * US);
+    CHECK_UINT(flame->node_count, sizeof wanted / sizeof wanted[0] + 6);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        CHECK_STR(flame->nodes[i].name, wanted[i].name);
+        CHECK_UINT(flame->nodes[i].parent, wanted[i].parent);
+        CHECK_UINT(flame->nodes[i].value_ns, wanted[i].us * US);
+    }
+    CHECK_STR(flame->nodes[9].name, "outside of inferences");
+    device_flame_destroy(flame);
+    filter.op = "fc";
+    REQUIRE(device_flame_create(trace.ml.timeline, &filter, &flame, NULL) == IFG_OK);
+    CHECK_UINT(flame->total_ns, 135 * US);
+    device_flame_destroy(flame);
+    device_trace_end(&trace);
+}
+
 static void names_get_short(void)
 {
     char out[64];
@@ -350,4 +393,5 @@ static void no_memory(void)
 
 TAP_MAIN(TAP_CASE(showcase), TAP_CASE(gaps_are_named), TAP_CASE(work_runs_over_the_end),
          TAP_CASE(overlap_and_devices), TAP_CASE(models_and_operators), TAP_CASE(kernels_by_filter),
-         TAP_CASE(names_get_short), TAP_CASE(without_devices), TAP_CASE(no_memory))
+         TAP_CASE(flame_of_kernels), TAP_CASE(names_get_short), TAP_CASE(without_devices),
+         TAP_CASE(no_memory))
