@@ -151,7 +151,7 @@ async function device({ browser }) {
   for (const [page, words] of [
     ['operators', ['Device', '107', '60.0']],
     ['statistics&group=kernel', ['gemm', '3.00', '32.9']],
-    ['flame', ['10.2', 'width = time of the device']],
+    ['flame', ['10.2', 'width = device time']],
     ['timeline', []],
   ]) {
     await tab.page.evaluate((name) => (location.hash = `page=${name}`), page);

@@ -60,8 +60,6 @@ export function cost(id: string, numbers: Record<string, number | null>): { amou
     'slow-first-run': [ms('lost_ms', 'at the start'), ms('first_ms', 'the first one')],
     reshaping: [ms('lost_ms', 'in all'), ms('total_ms', 'in all')],
     'setup-heavy': [ms('setup_ms', 'per inference')],
-    'first-run-autotune': [ms('lost_ms', 'at the start')],
-    'sync-in-inference': [ms('lost_ms', 'per inference')],
     'host-bound': [ms('gap_ms', 'per inference')],
     'many-small-runs': [ms('gap_ms', 'between two')],
     'uneven-latency': [number('ratio', '×', 'the median at p99')],

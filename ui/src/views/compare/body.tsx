@@ -241,7 +241,7 @@ export function CompareBody({ diff, pickers, all, setAll, fields, chart }: Compa
           {most('Operators', ops)}
           {chart && main && chart(main.model)}
           {ml.length > 0 && most('Zones', zones)}
-          {most('Kernels, copies and calls', kernels)}
+          {most('Kernels', kernels)}
         </div>
         {diff.differences.length > 0 && (
           <section>

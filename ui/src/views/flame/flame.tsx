@@ -91,7 +91,7 @@ export function Flame({ state }: { state: State }) {
             Source of {shortName(chosen.name).slice(0, 40)}
           </button>
         ) : (
-          <span class="faint">{flame?.device ? 'width = time of the device, click to zoom' : 'width = samples, click to zoom, double click for the source'}{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: uncertain caller' : ''}</span>
+          <span class="faint">{flame?.device ? 'width = device time' : 'width = samples, click to zoom, double click for the source'}{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: uncertain caller' : ''}</span>
         )}
       </div>
       {asked.error && <Nothing title="The samples cannot be shown.">{asked.error}</Nothing>}

@@ -140,7 +140,7 @@ function caveats(model: ReportModel, ops: Ops): string {
   const assigned = Object.values(model.placement.nodes).reduce((sum, n) => sum + n, 0);
   const out: string[] = [];
   if (ops.host_time) out.push(`These times are ${HOST_TIME}.`);
-  else if (ops.device_per_run_ns != null) out.push("Time a run is the host's.");
+  else if (ops.device_per_run_ns != null) out.push(`Time a run is host time.`);
   if (cost >= 0.05) out.push(`Recording operators made these inferences ${(cost * 100).toFixed(0)}\u2009% longer${median !== null && median < FINE_US ? `; half of the operators take less than ${duration(median * 1e3)}, so take their shares with care` : ''}.`);
   if (assigned && ops.node_count > assigned) out.push(`${count(ops.node_count)} nodes ran, ${count(assigned)} were in the graph when it was partitioned among the providers; later optimizations changed the graph.`);
   return unbroken(out.join(' '));
