@@ -43,6 +43,11 @@ const char *diff_verdict_name(enum diff_verdict verdict)
     return names[verdict];
 }
 
+bool diff_is_of_device(enum trace_location_kind kind)
+{
+    return kind == TRACE_LOCATION_DEVICE || kind == TRACE_LOCATION_DRIVER;
+}
+
 void diff_destroy(struct diff *diff)
 {
     if (!diff)
@@ -77,7 +82,7 @@ static int compare_identity(const void *left, const void *right)
 static bool is_slice_kind(enum trace_location_kind kind)
 {
     return kind == TRACE_LOCATION_ZONE || kind == TRACE_LOCATION_ML || kind == TRACE_LOCATION_OP ||
-           kind == TRACE_LOCATION_STAGE;
+           kind == TRACE_LOCATION_STAGE || diff_is_of_device(kind);
 }
 
 static struct diff_row row_of_location(const struct comparing *comparing, int side, size_t index)
@@ -361,8 +366,9 @@ static void compare_row(const struct comparing *comparing, size_t index)
 /* ---- verdicts ----------------------------------------------------------------------------------
  */
 
-/* Benjamini-Hochberg over all rows that could be compared. */
-static enum ifg_status mark_significant(struct comparing *comparing)
+/* Benjamini-Hochberg over all rows that could be compared: those of devices for themselves, since
+ * hundreds of kernels would make it harder for the others. */
+static enum ifg_status mark_significant(struct comparing *comparing, bool of_device)
 {
     struct diff *diff = comparing->diff;
     double *p = ifg_alloc(diff->row_count, sizeof *p);
@@ -374,12 +380,15 @@ static enum ifg_status mark_significant(struct comparing *comparing)
         goto out;
     }
     for (size_t i = 0; i < diff->row_count; i++) {
-        p[i] = diff->rows[i].compared ? diff->rows[i].p : NAN;
-        diff->compared += diff->rows[i].compared;
+        bool counts = diff->rows[i].compared && diff_is_of_device(diff->rows[i].kind) == of_device;
+
+        p[i] = counts ? diff->rows[i].p : NAN;
+        diff->compared += counts;
     }
     status = statistics_survivors(p, diff->row_count, DIFF_FALSE_ALARMS, survives, comparing->err);
     for (size_t i = 0; i < diff->row_count && !status; i++)
-        diff->rows[i].significant = survives[i];
+        if (diff_is_of_device(diff->rows[i].kind) == of_device)
+            diff->rows[i].significant = survives[i];
 out:
     ifg_free(p);
     ifg_free(survives);
@@ -441,9 +450,12 @@ static enum ifg_status judge_all(struct comparing *comparing)
 {
     struct diff *diff = comparing->diff;
     double *changes = ifg_alloc(diff->row_count, sizeof *changes);
-    enum ifg_status status = changes ? mark_significant(comparing) : no_memory(comparing->err);
+    enum ifg_status status =
+        changes ? mark_significant(comparing, false) : no_memory(comparing->err);
     size_t count = 0;
 
+    if (!status)
+        status = mark_significant(comparing, true);
     diff->floor_ns = DIFF_FLOOR_NS;
     for (int side = 0; side < DIFF_SIDES; side++)
         if (2 * comparing->step_ns[side] > diff->floor_ns &&
@@ -464,7 +476,7 @@ static enum ifg_status judge_all(struct comparing *comparing)
         if (row->verdict == DIFF_GONE)
             row->weight_ns = -(double)row->side[DIFF_A].total_ns;
         diff->verdicts[row->verdict]++;
-        if (row->compared)
+        if (row->compared && !diff_is_of_device(row->kind))
             changes[count++] = row->change;
     }
     if (!status && count) {

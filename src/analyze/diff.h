@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What changed between two traces, per model and category, operator and zone.
+ * What changed between two traces, per model and category, operator and zone, kernel and call of a
+ * driver.
  *
  * The unit is a block: the occurrences of a location, in the order of their starts, are cut into up
  * to DIFF_BLOCKS consecutive blocks of at least DIFF_BLOCK_LEAST. A block is represented by its
@@ -33,7 +34,9 @@
 #define DIFF_RESAMPLES    2000u
 #define DIFF_THRESHOLD    0.05
 #define DIFF_FLOOR_NS     100
-#define DIFF_FALSE_ALARMS 0.05 /* Benjamini-Hochberg over all rows that can be compared */
+#define DIFF_FALSE_ALARMS                                                                          \
+    0.05 /* Benjamini-Hochberg over all rows that can be compared,
+                                  and over those of devices */
 #define DIFF_NOT_INTERLEAVED                                                                       \
     "not interleaved: two recordings made at different times; treat small changes with care"
 
@@ -95,6 +98,10 @@ struct diff {
 enum ifg_status diff_create(const struct timeline *a, const struct timeline *b, double threshold,
                             struct diff **out_diff, struct ifg_error *err) IFG_MUST_CHECK;
 void diff_destroy(struct diff *diff);
+
+/* Rows of devices: what they did (kernels, copies), and the calls that asked for it. Recording
+ * operators does not change how long a device takes, so none of its work is left out. */
+bool diff_is_of_device(enum trace_location_kind kind);
 
 const char *diff_verdict_name(enum diff_verdict verdict);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_time.h"
 #include "base/alloc.h"
 #include "runtimes/runtimes.h"
 #include "trace/keys.h"
@@ -23,8 +24,9 @@ struct gathering {
     uint32_t model;
     struct operator_use *use;
     struct operator_node *by_location;
-    size_t *inference; /* by depth: the inference of this model around, or NO_SLICE */
-    uint32_t *around;  /* by depth: location + 1 of the nearest operator of this model, or 0 */
+    struct device_times *device; /* NULL: no work of devices was recorded */
+    size_t *inference;           /* by depth: the inference of this model around, or NO_SLICE */
+    uint32_t *around; /* by depth: location + 1 of the nearest operator of this model, or 0 */
 };
 
 /* ---- counting ---- */
@@ -57,6 +59,8 @@ bool operator_is_host_time(const struct timeline *timeline, size_t slice)
     const struct timeline_model *model =
         index < timeline->model_count ? &timeline->models[index] : NULL;
 
+    if (device_is_recorded(timeline, timeline->locations[timeline->location[slice]].process))
+        return false; /* the device's times are there as well */
     if (*provider || !model)
         return any_is_asynchronous(provider);
     return any_is_asynchronous(*model->actual_devices ? model->actual_devices
@@ -101,6 +105,12 @@ static void take_operator(struct gathering *gathering, size_t slice, uint32_t ar
         gathering->use->host_time |= operator_is_host_time(timeline, slice);
     }
     node->count++;
+    if (gathering->device) {
+        struct device_time time;
+
+        device_time_of(gathering->device, slice, &time);
+        node->device_ns += time.busy_ns;
+    }
     node->total_ns += duration;
     node->self_ns += duration;
     if (around) {
@@ -209,6 +219,7 @@ static void merge_nodes(struct gathering *gathering)
             last->count += use->nodes[i].count;
             last->total_ns += use->nodes[i].total_ns;
             last->self_ns += use->nodes[i].self_ns;
+            last->device_ns += use->nodes[i].device_ns;
         } else {
             use->nodes[use->node_count++] = use->nodes[i];
         }
@@ -232,7 +243,9 @@ static void sum_types(struct operator_use *use)
         type->count += node->count;
         type->total_ns += node->total_ns;
         type->self_ns += node->self_ns;
+        type->device_ns += node->device_ns;
         use->self_ns += node->self_ns;
+        use->device_ns += node->device_ns;
         provider = type->provider_count ? &type->providers[type->provider_count - 1] : NULL;
         if (provider && strcmp(provider->name, node->provider) == 0)
             provider->nodes++;
@@ -262,7 +275,8 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t mo
     gathering.by_location = ifg_alloc(timeline->location_count + 1, sizeof *gathering.by_location);
     gathering.inference = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.inference);
     gathering.around = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.around);
-    good = use && gathering.by_location && gathering.inference && gathering.around;
+    good = use && gathering.by_location && gathering.inference && gathering.around &&
+           device_times_create(timeline, &gathering.device, NULL) == IFG_OK;
     for (size_t t = 0; good && t < timeline->thread_count; t++)
         take_thread(&gathering, &timeline->threads[t]);
     for (size_t p = 0; good && p < timeline->location_count; p++)
@@ -273,9 +287,12 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t mo
         good = use->nodes && use->types;
     }
     if (good) {
+        use->device_recorded = model < timeline->model_count &&
+                               device_is_recorded(timeline, timeline->models[model].process);
         merge_nodes(&gathering);
         sum_types(use);
     }
+    device_times_destroy(gathering.device);
     ifg_free(gathering.by_location);
     ifg_free(gathering.inference);
     ifg_free(gathering.around);

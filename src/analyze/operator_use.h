@@ -25,6 +25,7 @@ struct operator_node {
     uint64_t count;       /* executions */
     uint64_t total_ns;
     uint64_t self_ns;
+    uint64_t device_ns; /* devices were busy with it: see device_time.h */
 };
 
 struct operator_provider {
@@ -38,6 +39,7 @@ struct operator_type {
     uint64_t count; /* executions of all of them */
     uint64_t total_ns;
     uint64_t self_ns;
+    uint64_t device_ns;
     struct operator_provider providers[OPERATOR_PROVIDERS]; /* most nodes first */
     size_t provider_count;
 };
@@ -46,6 +48,8 @@ struct operator_use {
     uint64_t runs;               /* inferences with operators in them */
     bool host_time;              /* some of its times are the host's: see operator_is_host_time */
     uint64_t self_ns;            /* of all operators */
+    uint64_t device_ns;          /* same */
+    bool device_recorded;        /* else device_ns says nothing */
     struct operator_node *nodes; /* longest self time first */
     size_t node_count;
     struct operator_type *types; /* same */
@@ -59,7 +63,8 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t mo
 void operator_use_destroy(struct operator_use *use); /* accepts NULL */
 
 /* Whether a slice, which is an operator, is of a provider that runs asynchronously, so that its
- * time is the host's. Where it does not tell its provider, those of its model are taken. */
+ * time is the host's, and the device's is not known: work of devices was not recorded in its
+ * process. Where it does not tell its provider, those of its model are taken. */
 bool operator_is_host_time(const struct timeline *timeline, size_t slice);
 
 /* The same by location. */

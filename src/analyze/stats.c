@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_time.h"
 #include "analyze/operator_use.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
@@ -51,6 +52,8 @@ struct group_rest {
     uint32_t first_location;
     uint32_t thread;
     bool host_time;
+    bool device_recorded; /* an operator of a process whose work on devices was recorded */
+    uint64_t device_ns;
 };
 
 /* The ranks of a percentile and how far it lies between them. */
@@ -380,6 +383,49 @@ static enum ifg_status reserve_histograms(struct gathering *gathering)
     return IFG_OK;
 }
 
+static bool in_range(const struct gathering *gathering, size_t slice)
+{
+    const struct timeline *timeline = gathering->timeline;
+    uint64_t start = timeline->start_ns[slice];
+
+    return start >= gathering->from_ns && start < gathering->to_ns &&
+           gathering->thread_wanted[timeline_thread_of(timeline, slice)] &&
+           !timeline_is_unfinished(timeline, slice);
+}
+
+/* What devices did for the operators that count. */
+static enum ifg_status add_device_times(struct gathering *gathering)
+{
+    const struct timeline *timeline = gathering->timeline;
+    const struct timeline_devices *devices;
+    struct device_times *times = NULL;
+    enum ifg_status status =
+        gathering->by_thread ? IFG_OK : device_times_create(timeline, &times, NULL);
+
+    if (status || !times)
+        return status;
+    for (size_t i = 0; i < timeline->location_count; i++)
+        if (gathering->group_of_location[i] != NO_GROUP &&
+            timeline->locations[i].kind == TRACE_LOCATION_OP)
+            gathering->rest[gathering->group_of_location[i]].device_recorded |=
+                device_is_recorded(timeline, timeline->locations[i].process);
+    status = timeline_devices_get(timeline, &devices, NULL);
+    for (size_t i = 0; !status && i < devices->in_ops;) {
+        size_t op = timeline_call_of(devices, &devices->works[devices->by_op[i]])->op;
+        uint32_t group = gathering->group_of_location[timeline->location[op]];
+        struct device_time time;
+        size_t first;
+
+        i += timeline_work_of_op(devices, op, &first);
+        if (group == NO_GROUP || !in_range(gathering, op))
+            continue;
+        device_time_of(times, op, &time);
+        gathering->rest[group].device_ns += time.busy_ns;
+    }
+    device_times_destroy(times);
+    return status;
+}
+
 /* The second pass over one thread: the values that percentiles need. */
 static void take_from(struct gathering *gathering, uint32_t t, size_t first, size_t end)
 {
@@ -602,6 +648,7 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
     row->max_ns = rest->max;
     row->sd_ns = deviation_of(group);
     row->host_time = rest->host_time;
+    row->device_ns = rest->device_recorded ? (double)rest->device_ns : (double)NAN;
     row->share = range_ns ? (double)group->total / (double)range_ns : 0;
     if (group->count) {
         row->mean_ns = (double)group->total / (double)group->count;
@@ -693,6 +740,8 @@ enum ifg_status stats_create(const struct timeline *timeline, const struct stats
         status = find_host_times(&gathering);
     if (!status)
         status = choose_threads(&gathering);
+    if (!status)
+        status = add_device_times(&gathering);
     if (!status && gathering.group_count) {
         status = reserve_histograms(&gathering);
         if (!status)

@@ -70,7 +70,8 @@ struct stats_row {
     uint64_t max_ns;
     double percentile_ns[STATS_PERCENTILES];
     double share;
-    bool host_time; /* operators that a device runs: see operator_is_host_time */
+    bool host_time;   /* operators that a device runs: see operator_is_host_time */
+    double device_ns; /* operators: devices were busy with them (device_time.h); NAN: not known */
 };
 
 struct stats {

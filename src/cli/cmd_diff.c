@@ -86,6 +86,9 @@ static void label_row(const struct diff_row *row, char *out, size_t size)
     case TRACE_LOCATION_STAGE:
         snprintf(out, size, "stage %s", name);
         break;
+    case TRACE_LOCATION_DRIVER:
+        snprintf(out, size, "call %s", name);
+        break;
     default:
         snprintf(out, size, "%s", name);
     }
@@ -214,9 +217,10 @@ static void begin_table(struct text_table *table)
     text_table_begin(table, shown, sizeof shown / sizeof shown[0], 0);
 }
 
-/* What changed for certain; then, of the rest, what would matter most if it were true. */
-static void write_rows(const struct request *request, const struct diff *diff,
-                       struct ifg_bytes *out)
+/* What changed for certain; then, of the rest, what would matter most if it were true. Of devices,
+ * or of all else. */
+static void write_section(const struct request *request, const struct diff *diff, bool of_device,
+                          struct ifg_bytes *out)
 {
     const struct diff_row *others[TOP_OTHERS + 1];
     struct text_table table;
@@ -228,9 +232,12 @@ static void write_rows(const struct request *request, const struct diff *diff,
     for (size_t i = 0; i < diff->row_count; i++) {
         const struct diff_row *row = &diff->rows[i];
 
+        if (diff_is_of_device(row->kind) != of_device)
+            continue;
         if (request->all || is_certain(row)) {
             if (!shown++)
-                cli_print(out, "\n");
+                cli_print(out,
+                          of_device ? "\nDevices (kernels, copies, calls of the driver)\n" : "\n");
             put_row(row, &table);
             host_times |= row->host_time;
             continue;
@@ -241,8 +248,10 @@ static void write_rows(const struct request *request, const struct diff *diff,
     }
     text_table_end(&table, out);
     if (other_count) {
-        cli_print(out, "\nOf the others, those that would matter most (all with --all; ~ may be "
-                       "chance):\n");
+        cli_print(out,
+                  "\nOf the others%s, those that would matter most (all with --all; ~ may be "
+                  "chance):\n",
+                  of_device ? " of devices" : "");
         begin_table(&table);
         for (size_t i = 0; i < other_count; i++) {
             put_row(others[i], &table);
@@ -252,6 +261,13 @@ static void write_rows(const struct request *request, const struct diff *diff,
     }
     if (host_times)
         cli_print(out, "* " PROVIDER_HOST_TIME "\n");
+}
+
+static void write_rows(const struct request *request, const struct diff *diff,
+                       struct ifg_bytes *out)
+{
+    write_section(request, diff, false, out);
+    write_section(request, diff, true, out);
 }
 
 static void write_text(const struct request *request, const struct diff *diff,
@@ -360,7 +376,8 @@ const struct cli_command diff_command = {
     .name = "diff",
     .summary = "show what changed between two traces, with verdicts",
     .usage = "A.ifg B.ifg [--threshold PCT] [--all] [--json | --html OUT [-f]]",
-    .about = "Compares how long things took, per model and category, operator and zone: medians, "
+    .about = "Compares how long things took, per model and category, operator, zone and kernel: "
+             "medians, "
              "the change from A to B with its 95 % interval, names that are new or gone, and a "
              "verdict for each: REGRESSED, IMPROVED, SAME, or UNSURE with the number of "
              "occurrences that would decide.",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram stats: counts, sums and percentiles by zone, model, category, operator, function or
  * thread; functions of the program by samples. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/name_filter.h"
 #include "cli/stats_functions.h"
+#include "cli/stats_kernels.h"
 #include "cli/stats_memory.h"
 #include "cli/stats_threads.h"
 #include "cli/text.h"
@@ -43,6 +45,7 @@ struct request {
     bool of_models; /* functions of models, even if there are samples */
     bool memory;    /* phases, or allocations */
     bool allocations;
+    bool kernels; /* work of devices */
     size_t limit;
     bool limit_given;
     bool json;
@@ -51,14 +54,15 @@ struct request {
 
 /* ---- the command line ---- */
 
-static const char *const groups[] = { "zone",       "model",  "category",       "op",
-                                      "function",   "thread", "model-function", "memory",
-                                      "allocation", NULL };
+static const char *const groups[] = {
+    "zone",           "model",  "category",   "op",     "function", "thread",
+    "model-function", "memory", "allocation", "kernel", NULL
+};
 static const char *const columns[] = { "total", "self", "count", "mean", "p50",
                                        "p99",   "max",  "name",  NULL };
 static const char *const ways[] = { "linear", "nearest", NULL };
 
-enum { GROUP_MODEL_FUNCTION = STATS_BY_THREAD + 1, GROUP_MEMORY, GROUP_ALLOCATION };
+enum { GROUP_MODEL_FUNCTION = STATS_BY_THREAD + 1, GROUP_MEMORY, GROUP_ALLOCATION, GROUP_KERNEL };
 
 static int take_group(const struct option_use *use, void *user)
 {
@@ -73,7 +77,8 @@ static int take_group(const struct option_use *use, void *user)
     if (code)
         return code;
     request->of_models = group == GROUP_MODEL_FUNCTION;
-    request->memory = group >= GROUP_MEMORY;
+    request->memory = group == GROUP_MEMORY || group == GROUP_ALLOCATION;
+    request->kernels = group == GROUP_KERNEL;
     request->allocations = group == GROUP_ALLOCATION;
     request->options.by = group >= GROUP_MODEL_FUNCTION ? STATS_BY_FUNCTION : (enum stats_by)group;
     return CLI_YES;
@@ -108,7 +113,7 @@ static const struct option_row option_rows[] = {
       .take = take_name },
     { "model", 0, "NAME", "only events of this model", OPTION_TEXT,
       IFG_AT(struct request, options.filter.model) },
-    { "op", 0, "NAME", "only samples inside this operator (--by function)", OPTION_TEXT,
+    { "op", 0, "NAME", "only samples in this operator (--by function), its kernels", OPTION_TEXT,
       IFG_AT(struct request, op) },
     { "zone", 0, "NAME", "only samples inside this zone (--by function)", OPTION_TEXT,
       IFG_AT(struct request, zone) },
@@ -128,9 +133,11 @@ static int check(struct request *request)
     if (request->options.filter.to_ns &&
         request->options.filter.to_ns <= request->options.filter.from_ns)
         return cli_usage("stats", "--to must be later than --from");
-    if ((request->op || request->zone) &&
-        (request->options.by != STATS_BY_FUNCTION || request->of_models || request->memory))
-        return cli_usage("stats", "--op and --zone choose samples: use them with --by function");
+    if ((request->zone || (request->op && !request->kernels)) &&
+        (request->options.by != STATS_BY_FUNCTION || request->of_models || request->memory ||
+         request->kernels))
+        return cli_usage("stats", "--op and --zone choose samples: use them with --by function; "
+                                  "--op also with --by kernel");
     if (!request->limit_given)
         request->limit = request->json || request->csv ? 0 : TABLE_LIMIT;
     return CLI_YES;
@@ -219,6 +226,7 @@ static void write_json(const struct request *request, const struct stats *stats,
         ifg_json_put_uint(&json, "max_ns", row->max_ns);
         ifg_json_put_double(&json, "share", row->share);
         ifg_json_put_bool(&json, "host_time", row->host_time);
+        ifg_json_put_double(&json, "device_ns", row->device_ns);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
@@ -231,7 +239,7 @@ static void write_json(const struct request *request, const struct stats *stats,
 static void write_csv(const struct stats *stats, size_t rows, struct ifg_bytes *out)
 {
     cli_print(out, "name,count,total_ns,self_ns,mean_ns,sd_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,"
-                   "p999_ns,max_ns,share,host_time\r\n");
+                   "p999_ns,max_ns,share,host_time,device_ns\r\n");
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
 
@@ -241,24 +249,33 @@ static void write_csv(const struct stats *stats, size_t rows, struct ifg_bytes *
                   row->sd_ns, (unsigned long long)row->min_ns);
         for (int p = 0; p < STATS_PERCENTILES; p++)
             cli_print(out, ",%.17g", row->percentile_ns[p]);
-        cli_print(out, ",%llu,%.17g,%d\r\n", (unsigned long long)row->max_ns, row->share,
+        cli_print(out, ",%llu,%.17g,%d,", (unsigned long long)row->max_ns, row->share,
                   row->host_time);
+        if (!isnan(row->device_ns))
+            cli_print(out, "%.0f", row->device_ns);
+        cli_print(out, "\r\n");
     }
 }
 
 static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes *out)
 {
     static const struct text_column shown[] = {
-        { "name", TEXT_LEFT, 20, 0 },  { "count", TEXT_RIGHT, 0, 0 }, { "total", TEXT_RIGHT, 0, 0 },
-        { "self", TEXT_RIGHT, 0, 5 },  { "mean", TEXT_RIGHT, 0, 3 },  { "sd", TEXT_RIGHT, 0, 9 },
-        { "min", TEXT_RIGHT, 0, 7 },   { "p50", TEXT_RIGHT, 0, 0 },   { "p90", TEXT_RIGHT, 0, 6 },
-        { "p99", TEXT_RIGHT, 0, 1 },   { "p99.9", TEXT_RIGHT, 0, 8 }, { "max", TEXT_RIGHT, 0, 4 },
-        { "share", TEXT_RIGHT, 0, 2 },
+        { "name", TEXT_LEFT, 20, 0 },  { "count", TEXT_RIGHT, 0, 0 },
+        { "total", TEXT_RIGHT, 0, 0 }, { "self", TEXT_RIGHT, 0, 5 },
+        { "mean", TEXT_RIGHT, 0, 3 },  { "sd", TEXT_RIGHT, 0, 9 },
+        { "min", TEXT_RIGHT, 0, 7 },   { "p50", TEXT_RIGHT, 0, 0 },
+        { "p90", TEXT_RIGHT, 0, 6 },   { "p99", TEXT_RIGHT, 0, 1 },
+        { "p99.9", TEXT_RIGHT, 0, 8 }, { "max", TEXT_RIGHT, 0, 4 },
+        { "share", TEXT_RIGHT, 0, 2 }, { "device", TEXT_RIGHT, 0, 0 },
     };
+    size_t shown_count = sizeof shown / sizeof shown[0];
     struct text_table table;
     bool host_times = false;
+    bool device = false;
 
-    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
+    for (size_t i = 0; i < rows; i++)
+        device |= !isnan(stats->rows[i].device_ns);
+    text_table_begin(&table, shown, shown_count - !device, 0);
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
         double values[] = { (double)row->total_ns,
@@ -277,6 +294,8 @@ static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
             text_table_time(&table, values[v]);
         text_table_share(&table, row->share);
+        if (device)
+            text_table_time(&table, row->device_ns);
         text_table_next(&table);
         host_times |= row->host_time;
     }
@@ -285,6 +304,9 @@ static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes
         cli_print(out, "and %zu more: --limit 0 shows all\n", stats->row_count - rows);
     if (host_times)
         cli_print(out, "* " PROVIDER_HOST_TIME "\n");
+    if (device)
+        cli_print(out, "device: how long devices were busy with it; all other times are the "
+                       "host's\n");
     if (stats->unfinished)
         cli_print(out, "%llu had not ended and are in no figure\n",
                   (unsigned long long)stats->unfinished);
@@ -413,8 +435,42 @@ static int print_memory(const struct request *request, const struct timeline *ti
     return memory_print(&memory);
 }
 
+static int print_kernels(const struct request *request, const struct timeline *timeline)
+{
+    const struct stats_filter *from = &request->options.filter;
+    struct kernels_request kernels = {
+        .path = request->path,
+        .timeline = timeline,
+        .options = { .percentile = request->options.percentile,
+                     .from_ns = from->from_ns,
+                     .to_ns = from->to_ns,
+                     .model = from->model,
+                     .op = request->op,
+                     .thread = from->thread,
+                     .name_matches = from->name_matches,
+                     .user = from->user },
+        .form = request->json  ? KERNELS_JSON
+                : request->csv ? KERNELS_CSV
+                               : KERNELS_TABLE,
+        .limit = request->limit,
+    };
+
+    if (request->sort_given && request->sort == SORT_SELF)
+        return cli_usage("stats", "kernels have nothing inside: sort by total");
+    kernels.sort = request->sort == SORT_COUNT  ? KERNELS_BY_COUNT
+                   : request->sort == SORT_MEAN ? KERNELS_BY_MEAN
+                   : request->sort == SORT_P50  ? KERNELS_BY_P50
+                   : request->sort == SORT_P99  ? KERNELS_BY_P99
+                   : request->sort == SORT_MAX  ? KERNELS_BY_MAX
+                   : request->sort == SORT_NAME ? KERNELS_BY_NAME
+                                                : KERNELS_BY_TOTAL;
+    return stats_kernels_print(&kernels);
+}
+
 static int print_any(const struct request *request, const struct timeline *timeline)
 {
+    if (request->kernels)
+        return print_kernels(request, timeline);
     if (request->memory)
         return print_memory(request, timeline);
     if (request->options.by == STATS_BY_FUNCTION && !request->of_models &&
@@ -456,10 +512,10 @@ const struct cli_command stats_command = {
              "category and model-function: ML events; by op: operators; by thread: outermost "
              "zones; by function: functions of the program by samples, or, without samples, the "
              "models' functions; by memory: before, peak and after each phase; by allocation: "
-             "what held the heap.",
+             "what held the heap; by kernel: what devices did.",
     .tables = { option_rows },
     .notes = "self: without what is directly inside; sd: sample standard deviation; share: total "
-             "/ time range.",
+             "/ time range; by kernel: / the time that devices were busy.",
     .examples = "inferogram stats run.ifg --by op\n"
                 "inferogram stats run.ifg --by function --model detector.onnx\n"
                 "inferogram stats run.ifg --by thread --from 2s --to 5s --csv",

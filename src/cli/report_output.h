@@ -34,6 +34,12 @@ void report_write_machine(const struct report_request *request, struct ifg_bytes
 /* report_memory.c: memory before, at most and after, and who held it; nothing if none is known. */
 void report_write_memory(const struct report_request *request, struct ifg_bytes *out);
 
+/* report_device.c: what devices did for one model (its position in report->models), and in all.
+ * Nothing where no work of devices was recorded. */
+void report_write_device_of(const struct report_request *request, size_t position,
+                            struct ifg_bytes *out);
+void report_write_device(const struct report_request *request, struct ifg_bytes *out);
+
 /* report_samples.c: what samples and context switches say of one model (its position in
  * report->models), and of all. Nothing where there are none. */
 void report_write_samples_of(const struct report_request *request, size_t position,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,11 +12,12 @@
 #include "cli/text.h"
 #include "runtimes/runtimes.h"
 
-#define MODELS_SHOWN    10u
-#define OPERATORS_SHOWN 6u
-#define ZONES_SHOWN     10u
-#define NAME_COLUMNS    46
-#define CELL            6
+#define MODELS_SHOWN        10u
+#define OPERATORS_SHOWN     6u
+#define OPERATORS_ON_DEVICE 64u
+#define ZONES_SHOWN         10u
+#define NAME_COLUMNS        46
+#define CELL                6
 
 /* Operators shorter than this cost more to record than to run. */
 #define TINY_OPERATOR_NS 20000.0
@@ -194,11 +196,49 @@ static void write_request(const struct ml_function *function, struct ifg_bytes *
     report_wrap(out, 4, lead, line);
 }
 
+static int longest_on_device(const void *a, const void *b)
+{
+    const struct ml_operator *left = *(const struct ml_operator *const *)a;
+    const struct ml_operator *right = *(const struct ml_operator *const *)b;
+
+    if (left->device_ns != right->device_ns)
+        return left->device_ns > right->device_ns ? -1 : 1;
+    return strcmp(left->type, right->type);
+}
+
+/* The same operators by what devices spent on them. */
+static void write_on_device(const struct ml_operator *operators, const struct ml_model *model,
+                            size_t limit, struct ifg_bytes *out)
+{
+    const struct ml_operator *order[OPERATORS_ON_DEVICE];
+    char line[2000] = "";
+    char lead[120], number[32];
+    size_t count = 0;
+
+    for (size_t i = 0; i < model->operator_count; i++) {
+        if (count == OPERATORS_ON_DEVICE) { /* the last one gives way */
+            qsort(order, count, sizeof order[0], longest_on_device);
+            count--;
+        }
+        order[count++] = &operators[i];
+    }
+    qsort(order, count, sizeof order[0], longest_on_device);
+    limit = limit && limit < count ? limit : count;
+    for (size_t i = 0; i < limit && order[i]->device_ns && strlen(line) + 200 < sizeof line; i++)
+        report_append(line, sizeof line, "%s%.80s %.*f %%", i ? " · " : "", order[i]->type,
+                      order[i]->device_ns * 10 < model->operator_device_ns ? 1 : 0,
+                      100 * (double)order[i]->device_ns / (double)model->operator_device_ns);
+    snprintf(lead, sizeof lead, "On the device (%s)  ",
+             cli_duration((double)model->operator_device_ns, number));
+    report_wrap(out, 4, lead, line);
+}
+
 static void write_operators(const struct report_request *request, const struct ml_model *model,
                             struct ifg_bytes *out)
 {
     const struct ml_operator *operators = ml_operators_of(request->report->input, model);
     size_t limit = request->limit_given ? request->limit : OPERATORS_SHOWN;
+    bool device = model->device_recorded && model->operator_device_ns;
     char line[2000] = "";
     char lead[120];
     char number[32];
@@ -216,7 +256,9 @@ static void write_operators(const struct report_request *request, const struct m
         report_append(line, sizeof line, " (resolution 1 µs)");
     snprintf(lead, sizeof lead, "Top operators (%s inference%s%s)  ",
              cli_count(model->profiled, number), model->profiled == 1 ? "" : "s",
-             model->host_time ? "; " PROVIDER_HOST_TIME : "");
+             model->host_time ? "; " PROVIDER_HOST_TIME
+             : device         ? "; host time"
+                              : "");
     report_wrap(out, 4, lead, line);
     if (model->operator_median_ns < TINY_OPERATOR_NS) {
         snprintf(line, sizeof line,
@@ -225,6 +267,8 @@ static void write_operators(const struct report_request *request, const struct m
                  cli_duration(model->operator_median_ns, number));
         report_wrap(out, 6, "", line);
     }
+    if (device)
+        write_on_device(operators, model, limit, out);
 }
 
 static void write_more_models(const struct report *report, size_t first, struct ifg_bytes *out)
@@ -277,6 +321,7 @@ static void write_models(const struct report_request *request, struct ifg_bytes 
         }
         report_write_energy(request, report->models[i], out);
         write_operators(request, model, out);
+        report_write_device_of(request, i, out);
         report_write_samples_of(request, i, out);
     }
 }
@@ -358,6 +403,7 @@ void report_write_text(const struct report_request *request, struct ifg_bytes *o
     else
         write_models(request, out);
     write_stages(request->report, out);
+    report_write_device(request, out);
     report_write_samples(request, out);
     report_write_findings(request, out);
     report_write_recording(request, out);

@@ -7,6 +7,7 @@
 #ifndef IFG_EXPORT_DOCUMENTS_H
 #define IFG_EXPORT_DOCUMENTS_H
 
+#include "analyze/device_use.h"
 #include "analyze/diff.h"
 #include "analyze/heap.h"
 #include "analyze/hot.h"
@@ -29,6 +30,12 @@ struct diff_document {
 void document_diff(const struct diff_document *document, struct ifg_bytes *out);
 
 /* ---- parts ---- */
+
+/* Keys of an object that is open: work of devices by name, at most so many rows. */
+void document_kernels(struct ifg_json *json, const struct device_kernels *kernels, size_t rows);
+
+/* The same: means over the slices that are summed up, in milliseconds. */
+void document_device_time(struct ifg_json *json, const struct device_time *time);
 
 /* "memory": of the report; nothing if none is known. */
 void document_memory(struct ifg_json *json, const struct report *report);

@@ -8,6 +8,9 @@
 
 void document_samples_of(struct ifg_json *json, const struct report *report,
                          const struct ml_model *model);
+void document_device_of(struct ifg_json *json, const struct report *report,
+                        const struct ml_model *model);
+void document_device(struct ifg_json *json, const struct report *report);
 void document_samples(struct ifg_json *json, const struct report *report);
 void document_machine(struct ifg_json *json, const struct report *report);
 void document_energy_of(struct ifg_json *json, const struct report *report,

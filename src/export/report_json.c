@@ -125,6 +125,9 @@ static void write_operators(struct ifg_json *json, const struct report *report, 
         ifg_json_put_double(json, "self_ms", (double)operators[i].self_ns / MS);
         ifg_json_put_double(json, "share",
                             all > 0 ? (double)operators[i].self_ns / all : (double)NAN);
+        ifg_json_put_double(json, "device_ms",
+                            model->device_recorded ? (double)operators[i].device_ns / MS
+                                                   : (double)NAN);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -134,6 +137,7 @@ static void write_operators(struct ifg_json *json, const struct report *report, 
     ifg_json_put_double(json, "median_us", model->operator_median_ns / 1e3);
     ifg_json_put_double(json, "resolution_us", model->whole_microseconds ? 1 : (double)NAN);
     ifg_json_put_bool(json, "host_time", model->host_time);
+    ifg_json_put_bool(json, "device_recorded", model->device_recorded);
     ifg_json_close(json, '}');
 }
 
@@ -164,6 +168,7 @@ static void write_model(struct ifg_json *json, const struct report *report, size
         write_function(json, &input->functions[model->first_function + f]);
     ifg_json_close(json, ']');
     write_operators(json, report, limit, model);
+    document_device_of(json, report, model);
     document_samples_of(json, report, model);
     document_energy_of(json, report, model);
     ifg_json_close(json, '}');
@@ -288,6 +293,7 @@ void document_report(const struct report *report, size_t limit, struct ifg_bytes
         write_model(&json, report, limit, &report->input->models[report->models[i]]);
     ifg_json_close(&json, ']');
     write_stages(&json, report->input);
+    document_device(&json, report);
     document_samples(&json, report);
     document_machine(&json, report);
     document_memory(&json, report);

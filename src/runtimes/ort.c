@@ -70,6 +70,16 @@ const struct runtime runtime_ort = {
             "session.use_ort_model_bytes_for_initializers=1",
         [RUNTIME_FEWER_THREADS] = "SetIntraOpNumThreads, intra_op_num_threads",
         [RUNTIME_SHARE_THREADS] = "CreateEnvWithGlobalThreadPools and DisablePerSessionThreads",
+        [RUNTIME_LAUNCH_LESS] =
+            "run the model as a CUDA graph (provider option enable_cuda_graph=1, with inputs and "
+            "outputs bound by IoBinding and fixed shapes); keep graph optimizations on, so that "
+            "there are fewer nodes; or give each inference a larger batch",
+        [RUNTIME_KEEP_ON_DEVICE] =
+            "bind inputs and outputs to device memory (IoBinding); replace the operators that the "
+            "device's provider does not have, or move them to the begin or end of the model",
+        [RUNTIME_TUNE_LESS] =
+            "set the CUDA provider's cudnn_conv_algo_search to HEURISTIC (EXHAUSTIVE tries all), "
+            "and run one inference of each shape before the first request",
         [RUNTIME_WAIT_PASSIVELY] = "session.intra_op.allow_spinning=0",
     },
     .keep = keep,

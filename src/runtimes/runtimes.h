@@ -22,6 +22,9 @@ enum runtime_advice {
     RUNTIME_FEWER_THREADS,  /* the option for that */
     RUNTIME_SHARE_THREADS,  /* one pool for all sessions */
     RUNTIME_WAIT_PASSIVELY, /* threads that wait without spinning */
+    RUNTIME_LAUNCH_LESS,    /* the host launches work too slowly for the device */
+    RUNTIME_KEEP_ON_DEVICE, /* data travels between host and device in inferences */
+    RUNTIME_TUNE_LESS,      /* the first inference tries out kernels */
     RUNTIME_ADVICES,
 };
 

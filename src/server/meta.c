@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "timeline/allocations.h"
+#include "timeline/device.h"
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/traces.h"
@@ -115,6 +117,13 @@ static bool has_arrows(const struct timeline *timeline)
     return timeline->arrow_count > 0;
 }
 
+static bool has_device(const struct timeline *timeline)
+{
+    const struct timeline_devices *devices;
+
+    return timeline_devices_get(timeline, &devices, NULL) == IFG_OK && devices->work_count > 0;
+}
+
 static void put_has(struct ifg_json *json, const struct server_trace *trace)
 {
     const struct timeline_profile *profile = trace->profile;
@@ -132,6 +141,7 @@ static void put_has(struct ifg_json *json, const struct server_trace *trace)
     ifg_json_put_bool(json, "memory", memory);
     ifg_json_put_bool(json, "counters", trace->timeline->counter_count > 0);
     ifg_json_put_bool(json, "flows", has_arrows(trace->timeline));
+    ifg_json_put_bool(json, "device", has_device(trace->timeline));
     ifg_json_close(json, '}');
 }
 
@@ -173,8 +183,33 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
     ifg_json_close(json, ']');
 }
 
+/* By location of work: whose colour it has. That is the operator that asked for it first, or the
+ * model; the same kernel in another one has it, too. */
+static const char **find_owners(const struct timeline *timeline)
+{
+    const struct timeline_devices *devices;
+    const char **owners = ifg_alloc(timeline->location_count + 1, sizeof *owners);
+
+    if (!owners || timeline_devices_get(timeline, &devices, NULL))
+        return owners;
+    for (size_t i = 0; i < devices->work_count; i++) {
+        const struct timeline_device_work *work = &devices->works[i];
+        const struct timeline_device_call *call = timeline_call_of(devices, work);
+
+        if (owners[work->location] || !call)
+            continue;
+        if (call->op != SIZE_MAX)
+            owners[work->location] = timeline->locations[timeline->location[call->op]].name;
+        else if (call->model < timeline->model_count)
+            owners[work->location] = timeline->models[call->model].name;
+    }
+    return owners;
+}
+
 static void put_locations(struct ifg_json *json, const struct timeline *timeline)
 {
+    const char **owners = find_owners(timeline);
+
     ifg_json_put_open(json, "locations", '[');
     for (size_t i = 0; i < timeline->location_count; i++) {
         const struct timeline_location *location = &timeline->locations[i];
@@ -187,9 +222,12 @@ static void put_locations(struct ifg_json *json, const struct timeline *timeline
                          location->model < timeline->model_count ? (int64_t)location->model : -1);
         ifg_json_put_string(json, "function", location->function);
         ifg_json_put_uint(json, "color", location->color);
+        if (owners && owners[i])
+            ifg_json_put_string(json, "owner", owners[i]);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
+    ifg_free(owners);
 }
 
 static void put_track(struct ifg_json *json, const struct server_trace *trace,

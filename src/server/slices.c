@@ -49,8 +49,9 @@ static void put_location(struct ifg_json *json, const struct timeline *timeline,
     ifg_json_put_uint(json, "line", location->line);
 }
 
-static void put_arguments(struct ifg_json *json, const struct timeline *timeline, size_t slice)
+static void put_arguments(struct ifg_json *json, struct server_trace *trace, size_t slice)
 {
+    const struct timeline *timeline = trace->timeline;
     const struct timeline_attribute *attributes = NULL;
     size_t count = timeline_attributes_of(timeline, slice, &attributes);
 
@@ -75,6 +76,7 @@ static void put_arguments(struct ifg_json *json, const struct timeline *timeline
         }
         ifg_json_close(json, '}');
     }
+    slices_put_device(json, trace, slice);
     ifg_json_close(json, ']');
 }
 
@@ -288,7 +290,7 @@ static void put_slice(const struct server_request *request, size_t slice,
     put_thread(json, request->trace, thread);
     ifg_json_put_uint(json, "depth", timeline->depth[slice]);
     put_neighbour(json, "parent", parent);
-    put_arguments(json, timeline, slice);
+    put_arguments(json, request->trace, slice);
     slices_put_inputs(json, timeline, slice);
     put_children(json, timeline, slice);
     put_same(json, timeline, index, slice);

@@ -40,6 +40,10 @@ void slices_put_samples(struct ifg_json *json, const struct server_trace *trace,
 /* "placement": where the model's nodes run; or null. */
 void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t model);
 
+/* slices_device.c: more of "args", inside that array: of a kernel its launch, of an inference or
+ * operator what devices did for it. */
+void slices_put_device(struct ifg_json *json, struct server_trace *trace, size_t slice);
+
 /* inputs.c: "inputs", if any were kept. */
 void slices_put_inputs(struct ifg_json *json, const struct timeline *timeline, size_t slice);
 

@@ -10,6 +10,7 @@
 #include "server/snapshot_internal.h"
 #include "server/routes.h"
 #include "server/traces.h"
+#include "timeline/device.h"
 
 #define MODELS_MOST    12u /* that have documents of their own */
 #define FUNCTIONS_MOST 12u /* whose code is in the page */
@@ -123,6 +124,7 @@ enum ifg_status snapshot_documents(struct server_trace *trace, struct traces *tr
     size_t models =
         trace->timeline->model_count < MODELS_MOST ? trace->timeline->model_count : MODELS_MOST;
     bool samples = trace->profile && trace->profile->sample_count;
+    const struct timeline_devices *devices;
 
     documents.json.out = out;
     ifg_json_open(&documents.json, '{');
@@ -139,6 +141,14 @@ enum ifg_status snapshot_documents(struct server_trace *trace, struct traces *tr
     for (size_t m = 0; m < models; m++) {
         add(&documents, "ops?model=%zu", m);
         add(&documents, "switches?model=%zu", m);
+    }
+    if (timeline_devices_get(trace->timeline, &devices, NULL) == IFG_OK && devices->work_count) {
+        add(&documents, "stats?by=kernel&mode=instrumentation");
+        add(&documents, "flame?mode=device");
+        for (size_t m = 0; m < models; m++) {
+            add(&documents, "stats?by=kernel&mode=instrumentation&model=%zu", m);
+            add(&documents, "flame?model=%zu&mode=device", m);
+        }
     }
     if (samples) {
         add(&documents, "functions");

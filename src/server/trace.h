@@ -132,7 +132,8 @@ struct server_trace {
 
     pthread_mutex_t index_lock;
     struct location_index *index;
-    struct crossing_index *crossings; /* async spans that change threads (flows_internal.h) */
+    struct crossing_index *crossings;  /* async spans that change threads (flows_internal.h) */
+    struct device_times *device_times; /* of index_lock, too; NULL: none, or not asked for */
     pthread_mutex_t report_lock;
     _Atomic(struct report *) report;
 };
@@ -153,6 +154,9 @@ enum ifg_status track_sampled_calls(struct server_trace *trace, struct track *tr
 /* Slices by location, made on first use. */
 enum ifg_status trace_locations(struct server_trace *trace, const struct location_index **out_index,
                                 struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The times of devices, made on first use; NULL: there are none, or no memory. */
+const struct device_times *trace_device_times(struct server_trace *trace);
 
 /* The report, made on first use: takes seconds for a large trace. */
 enum ifg_status trace_report(struct server_trace *trace, const struct report **out_report,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is made of a whole trace on first use and kept: slices by location, and the report. */
+#include "analyze/device_time.h"
 #include "base/alloc.h"
 #include "server/trace.h"
 
@@ -63,6 +64,16 @@ enum ifg_status trace_locations(struct server_trace *trace, const struct locatio
     *out_index = trace->index;
     pthread_mutex_unlock(&trace->index_lock);
     return *out_index ? IFG_OK : ifg_fail_no_memory(err, "for the index of locations");
+}
+
+const struct device_times *trace_device_times(struct server_trace *trace)
+{
+    pthread_mutex_lock(&trace->index_lock);
+    if (!trace->device_times &&
+        device_times_create(trace->timeline, &trace->device_times, NULL) != IFG_OK)
+        trace->device_times = NULL;
+    pthread_mutex_unlock(&trace->index_lock);
+    return trace->device_times;
 }
 
 enum ifg_status trace_report(struct server_trace *trace, const struct report **out_report,

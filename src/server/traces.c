@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "analyze/device_time.h"
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/ticks.h"
@@ -271,6 +272,7 @@ static void trace_fini(struct server_trace *trace)
         ifg_free(trace->index);
     }
     report_destroy(atomic_load(&trace->report));
+    device_times_destroy(trace->device_times);
     timeline_destroy(trace->timeline);
     trace_reader_close(trace->reader);
     ifg_free(trace->path);

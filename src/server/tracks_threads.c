@@ -6,6 +6,12 @@
 
 #include "base/alloc.h"
 #include "server/tracks_internal.h"
+#include "timeline/device.h"
+
+static const char *process_name(const struct timeline *timeline, uint32_t process)
+{
+    return process < timeline->process_count ? timeline->processes[process].name : "";
+}
 
 /* The thread without a number has the counters of its process; the system has none. */
 static bool is_thread(const struct timeline *timeline, const struct timeline_thread *thread)
@@ -101,6 +107,71 @@ static bool add_process(struct server_trace *trace, struct tracks *out, uint32_t
     return true;
 }
 
+/* ---- devices and their streams ---- */
+
+static bool add_stream(struct server_trace *trace, struct tracks *out, uint32_t parent,
+                       const struct timeline_device_stream *stream)
+{
+    const struct timeline_thread *thread = &trace->timeline->threads[stream->thread];
+    struct track *track;
+
+    if (!stream->work_count)
+        return true;
+    track = tracks_add(out, TRACK_THREAD, "t", stream->thread, parent);
+    if (!track)
+        return false;
+    track->process = stream->process;
+    track->thread = stream->thread;
+    track->open = true;
+    track->count = thread->slice_count;
+    track->rows = depth_of(trace->timeline, thread);
+    if (stream->stream == TIMELINE_NONE)
+        snprintf(track->label, sizeof track->label, "%s", thread->name);
+    else
+        snprintf(track->label, sizeof track->label, "stream %u", stream->stream);
+    snprintf(track->sub, sizeof track->sub, "%zu pieces of work", stream->work_count);
+    return true;
+}
+
+/* Each device of each process is a group, as a process is, with its streams. */
+static bool add_devices(struct server_trace *trace, struct tracks *out)
+{
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_devices *devices;
+    const struct timeline_device_stream *before = NULL;
+    uint32_t parent = TRACK_NONE;
+    size_t number = 0;
+
+    if (timeline_devices_get(timeline, &devices, NULL))
+        return false;
+    for (size_t i = 0; i < devices->stream_count; i++) {
+        const struct timeline_device_stream *stream = &devices->streams[i];
+
+        if (!before || before->process != stream->process || before->device != stream->device) {
+            struct track *track = tracks_add(out, TRACK_PROCESS, "d", number++, TRACK_NONE);
+
+            if (!track)
+                return false;
+            parent = (uint32_t)out->count - 1;
+            track->process = stream->process;
+            track->open = true;
+            if (stream->device == TIMELINE_NONE)
+                snprintf(track->label, sizeof track->label, "%s",
+                         *stream->name ? stream->name : "device");
+            else
+                snprintf(track->label, sizeof track->label, "GPU %u%s%.70s", stream->device,
+                         *stream->name ? " · " : "", stream->name);
+            snprintf(track->sub, sizeof track->sub, "%s%s%.40s", stream->api,
+                     *stream->api ? ", " : "", process_name(timeline, stream->process));
+        }
+        out->items[parent].count++;
+        if (!add_stream(trace, out, parent, stream))
+            return false;
+        before = stream;
+    }
+    return true;
+}
+
 enum ifg_status tracks_add_threads(struct server_trace *trace, struct tracks *out)
 {
     const struct timeline *timeline = trace->timeline;
@@ -110,6 +181,8 @@ enum ifg_status tracks_add_threads(struct server_trace *trace, struct tracks *ou
     for (size_t p = 0; !status && p < timeline->process_count; p++)
         if (timeline->processes[p].pid != 0 && !add_process(trace, out, (uint32_t)p, sampled_of))
             status = IFG_NO_MEMORY;
+    if (!status && !add_devices(trace, out))
+        status = IFG_NO_MEMORY;
     /* Threads of processes that are not recorded otherwise. */
     for (size_t s = 0; !status && trace->profile && s < trace->profile->thread_count; s++)
         if (trace->profile->threads[s].process == TIMELINE_NONE &&
@@ -134,11 +207,6 @@ static int by_group(const void *a, const void *b)
     if (left->group != right->group)
         return left->group < right->group ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
-}
-
-static const char *process_name(const struct timeline *timeline, uint32_t process)
-{
-    return process < timeline->process_count ? timeline->processes[process].name : "";
 }
 
 /* Sorted extras as tracks of one kind, one for each group. They are by time in the timeline, so by

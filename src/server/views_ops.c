@@ -23,12 +23,14 @@ static size_t short_name(const char *provider)
 }
 
 static void put_times(struct ifg_json *json, const struct operator_use *use, uint64_t self_ns,
-                      uint64_t total_ns)
+                      uint64_t total_ns, uint64_t device_ns)
 {
     double runs = use->runs ? (double)use->runs : (double)NAN;
 
     ifg_json_put_double(json, "per_run_ns", (double)self_ns / runs);
     ifg_json_put_double(json, "total_per_run_ns", (double)total_ns / runs);
+    ifg_json_put_double(json, "device_per_run_ns",
+                        use->device_recorded ? (double)device_ns / runs : (double)NAN);
     ifg_json_put_double(json, "share",
                         use->self_ns ? (double)self_ns / (double)use->self_ns : (double)NAN);
 }
@@ -40,7 +42,7 @@ static void put_type(struct ifg_json *json, const struct operator_use *use,
     ifg_json_put_string(json, "type", type->type);
     ifg_json_put_uint(json, "count", type->nodes);
     ifg_json_put_uint(json, "executions", type->count);
-    put_times(json, use, type->self_ns, type->total_ns);
+    put_times(json, use, type->self_ns, type->total_ns, type->device_ns);
     ifg_json_put_open(json, "provider", '{');
     for (size_t i = 0; i < type->provider_count; i++) {
         const char *name = *type->providers[i].name ? type->providers[i].name : "unknown";
@@ -64,7 +66,7 @@ static void put_node(struct ifg_json *json, const struct operator_use *use,
     ifg_json_string_n(json, node->provider, short_name(node->provider));
     ifg_json_put_uint(json, "location", node->location);
     ifg_json_put_uint(json, "executions", node->count);
-    put_times(json, use, node->self_ns, node->total_ns);
+    put_times(json, use, node->self_ns, node->total_ns, node->device_ns);
     ifg_json_close(json, '}');
 }
 
@@ -86,6 +88,10 @@ void serve_ops(const struct server_request *request, struct server_answer *answe
                         use->runs ? (double)use->self_ns / (double)use->runs : (double)NAN);
     ifg_json_put_uint(&json, "node_count", use->node_count);
     ifg_json_put_bool(&json, "host_time", use->host_time);
+    ifg_json_put_double(&json, "device_per_run_ns",
+                        use->device_recorded && use->runs
+                            ? (double)use->device_ns / (double)use->runs
+                            : (double)NAN);
     ifg_json_put_open(&json, "types", '[');
     for (size_t i = 0; i < use->type_count && i < TYPES_MOST; i++)
         put_type(&json, use, &use->types[i]);

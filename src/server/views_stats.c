@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Statistics of slices by group, or of functions by samples. */
 #include <math.h>
+#include <string.h>
 
+#include "analyze/device_kernels.h"
 #include "analyze/stats.h"
 #include "server/routes.h"
 #include "server/views_internal.h"
 
 #define ROWS_MOST 5000u
+#define BY_KERNEL (STATS_BY_THREAD + 1)
 
 static void put_row(struct ifg_json *json, const struct stats_row *row)
 {
@@ -31,6 +34,7 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
     ifg_json_put_double(json, "p99_ns", known ? row->percentile_ns[STATS_P99] : (double)NAN);
     ifg_json_put_double(json, "share", row->share);
     ifg_json_put_bool(json, "host_time", row->host_time);
+    ifg_json_put_double(json, "device_ns", row->device_ns);
     ifg_json_close(json, '}');
 }
 
@@ -66,6 +70,52 @@ static void serve_slices(const struct server_request *request, const struct view
     ifg_json_close(&json, ']');
     ifg_json_close(&json, '}');
     stats_destroy(stats);
+}
+
+/* Rows like those of slices. */
+static void serve_kernels(const struct server_request *request, const struct views_filter *filter,
+                          struct server_answer *answer)
+{
+    const struct device_kernels_options options = {
+        .from_ns = filter->from_ns,
+        .to_ns = filter->to_ns,
+        .one_model = filter->model == UINT32_MAX ? NULL : &request->timeline->models[filter->model],
+        .op = filter->op,
+        .name_matches = filter->text ? views_name_matches : NULL,
+        .user = (void *)(uintptr_t)filter->text,
+    };
+    struct device_kernels *kernels = NULL;
+    struct ifg_error err = { 0 };
+    enum ifg_status status = device_kernels_create(request->timeline, &options, &kernels, &err);
+    struct ifg_json json;
+
+    if (!answer_begin(answer, status, &err, &json))
+        return;
+    ifg_json_put_uint(&json, "range_ns", kernels->busy_ns);
+    ifg_json_put_uint(&json, "unfinished", 0);
+    ifg_json_put_uint(&json, "row_count", kernels->row_count);
+    ifg_json_put_open(&json, "rows", '[');
+    for (size_t i = 0; i < kernels->row_count && i < ROWS_MOST; i++) {
+        const struct device_kernel *from = &kernels->rows[i];
+        struct stats_row row = { .name = from->name,
+                                 .kind = TRACE_LOCATION_DEVICE,
+                                 .model = "",
+                                 .first_location = from->location,
+                                 .count = from->count,
+                                 .total_ns = from->total_ns,
+                                 .self_ns = (int64_t)from->total_ns,
+                                 .mean_ns = from->mean_ns,
+                                 .min_ns = from->min_ns,
+                                 .max_ns = from->max_ns,
+                                 .share = from->share,
+                                 .device_ns = (double)from->total_ns };
+
+        memcpy(row.percentile_ns, from->percentile_ns, sizeof row.percentile_ns);
+        put_row(&json, &row);
+    }
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    device_kernels_destroy(kernels);
 }
 
 static void put_function(struct ifg_json *json, const struct hot_row *row)
@@ -115,15 +165,18 @@ static void answer_functions(const struct server_request *request,
 void serve_stats(const struct server_request *request, struct server_answer *answer)
 {
     static const char *const modes[] = { "instrumentation", "sampling" };
-    static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
+    static const char *const groups[] = { "zone",     "model",  "category", "op",
+                                          "function", "thread", "kernel" };
     struct views_filter filter;
     unsigned mode, by;
 
     if (!views_filter(request, &filter, answer) ||
         !views_choice(request, "mode", modes, 2, &mode, answer) ||
-        !views_choice(request, "by", groups, 6, &by, answer))
+        !views_choice(request, "by", groups, 7, &by, answer))
         return;
-    if (mode == 0)
+    if (mode == 0 && by == BY_KERNEL)
+        serve_kernels(request, &filter, answer);
+    else if (mode == 0)
         serve_slices(request, &filter, (enum stats_by)by, answer);
     else
         answer_functions(request, &filter, answer);

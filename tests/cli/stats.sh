@@ -16,7 +16,7 @@ exits "the table" 0 "$INFEROGRAM" stats "$trace"
 matches "has a row per zone" "$(cat "$T/stdout")" '^blur +3000 '
 exits "csv" 0 "$INFEROGRAM" stats "$trace" --csv
 is "csv header" "$(head -n 1 "$T/stdout" | tr -d '\r')" \
-    "name,count,total_ns,self_ns,mean_ns,sd_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,share,host_time"
+    "name,count,total_ns,self_ns,mean_ns,sd_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,share,host_time,device_ns"
 cp "$T/stdout" "$T/result"
 ok "csv parses" python3 -c 'import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="")))

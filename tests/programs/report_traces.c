@@ -7,6 +7,8 @@
  *     report_traces plain FILE       zones, no model
  *     report_traces profile FILE     samples and context switches, see profile_trace.h
  *     report_traces gpu FILE         a model on a GPU; memory polled four times a second
+ *     report_traces device FILE      a model on a GPU with the work of the device: 50 inferences;
+ *                                    device-slow: one kernel takes longer
  *     report_traces empty FILE       nothing
  *     report_traces odd FILE         long and dirty texts wherever there is one
  *     report_traces markup FILE      the same with what would be code in a page
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_trace.h"
 #include "ml_trace.h"
 #include "profile_trace.h"
 
@@ -136,12 +139,78 @@ static void make_gpu(struct ml_trace *trace)
                           i ? 100e6 + 1e6 * (double)i : 20e6);
 }
 
+/* Inferences of some 300 us: a copy to the device beside its first kernel, an operator that runs on
+ * the CPU in between, and a wait at the end. */
+static void infer_on_device(struct device_trace *trace, const uint32_t streams[2],
+                            const uint32_t locations[5], uint64_t conv_ns)
+{
+    struct ml_trace *ml = &trace->ml;
+    struct ml_trace_open run = ml_trace_enter(ml, 0, locations[0]);
+    struct ml_trace_open op;
+
+    device_trace_launch(
+        trace, 0, streams[1], 4 * ML_US,
+        &(struct device_trace_work){ .kind = "memcpy HtoD", .ns = 30 * ML_US, .bytes = 602112 });
+    op = ml_trace_enter(ml, 0, locations[1]);
+    ml_trace_wait(ml, 0, 3 * ML_US);
+    device_trace_launch(
+        trace, 0, streams[0], 5 * ML_US,
+        &(struct device_trace_work){ .name = "void cudnn::conv_kernel<float, 4>(Params)",
+                                     .ns = conv_ns,
+                                     .shape = "grid 98x1x1 block 256x1x1 registers 40" });
+    device_trace_launch(trace, 0, streams[0], 5 * ML_US,
+                        &(struct device_trace_work){ .name = "relu_kernel", .ns = 6 * ML_US });
+    ml_trace_leave(ml, 0, op);
+    op = ml_trace_enter(ml, 0, locations[2]);
+    device_trace_launch(
+        trace, 0, streams[0], 4 * ML_US,
+        &(struct device_trace_work){ .kind = "memcpy DtoH", .ns = 8 * ML_US, .bytes = 40000 });
+    device_trace_sync(trace, 0, streams[0], 1 * ML_US);
+    ml_trace_leave(ml, 0, op);
+    ml_trace_slice(ml, 0, locations[3], 50 * ML_US);
+    op = ml_trace_enter(ml, 0, locations[4]);
+    device_trace_launch(trace, 0, streams[0], 5 * ML_US,
+                        &(struct device_trace_work){ .name = "gemm", .ns = 60 * ML_US });
+    ml_trace_leave(ml, 0, op);
+    device_trace_sync(trace, 0, streams[0], 1 * ML_US);
+    ml_trace_leave(ml, 0, run);
+    ml_trace_wait(ml, 0, 20 * ML_US);
+}
+
+static void make_device(struct device_trace *trace, uint64_t conv_ns)
+{
+    struct ml_trace *ml = &trace->ml;
+    uint32_t model = ml_trace_model(
+        ml, &(struct ml_trace_model){ .name = "det",
+                                      .requested = "CUDAExecutionProvider,CPUExecutionProvider" });
+    uint32_t streams[2] = { device_trace_stream(trace, 0, 1, 7),
+                            device_trace_stream(trace, 0, 1, 13) };
+    uint32_t locations[5] = {
+        ml_trace_category(ml, model, TRACE_CATEGORY_INFERENCE),
+        ml_trace_location(ml, TRACE_LOCATION_OP, model, "conv1", "Conv"),
+        ml_trace_location(ml, TRACE_LOCATION_OP, model, "to_host", "MemcpyToHost"),
+        ml_trace_location(ml, TRACE_LOCATION_OP, model, "unique_7", "Unique"),
+        ml_trace_location(ml, TRACE_LOCATION_OP, model, "fc", "MatMul"),
+    };
+
+    ml_trace_event(ml, 0, model, TRACE_CATEGORY_LOAD, 2 * ML_MS);
+    for (uint64_t i = 0; i < 50; i++)
+        infer_on_device(trace, streams, locations, conv_ns + i * 7919 % 997);
+}
+
 int main(int argc, char **argv)
 {
     struct ml_trace trace;
 
     if (argc < 3)
         return 2;
+    if (strncmp(argv[1], "device", 6) == 0) {
+        struct device_trace with_device;
+
+        device_trace_begin(&with_device, argv[2]);
+        make_device(&with_device, strcmp(argv[1], "device-slow") == 0 ? 140 * ML_US : 100 * ML_US);
+        return trace_writer_close(with_device.ml.writer, NULL) == IFG_OK ? 0 : 1;
+    }
     ml_trace_begin(&trace, argv[2]);
     if (strcmp(argv[1], "showcase") == 0)
         ml_trace_showcase(&trace);

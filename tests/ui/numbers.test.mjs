@@ -2,7 +2,7 @@
 // A number that is printed in two places is the same number: the report's text, its JSON and the page, of one trace.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { Served, TRACES, Tab, comesTrue, contains, eventually, is, ok } from './lib.mjs';
+import { Served, TRACES, Tab, comesToContain, comesTrue, contains, eventually, is, ok } from './lib.mjs';
 
 const TOOL = process.env.INFEROGRAM ?? 'inferogram';
 const ran = (...words) => execFileSync(TOOL, words, { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] }).toString();
@@ -138,4 +138,36 @@ async function gpu({ browser }) {
   await both.stop();
 }
 
-export default { silero, gpu };
+/** Where work of the device was recorded, its times stand beside those of the host, and are those of the report. */
+async function device({ browser }) {
+  const trace = process.env.UI_DEVICE ?? '';
+  const served = await Served.start(trace);
+  const { text, idle_text, kernels } = JSON.parse(ran('report', trace, '--json')).models[0].device;
+  const tab = await Tab.open(browser, served, 'page=models');
+  const main = () => tab.page.locator('main').innerText();
+  await comesToContain(main, text, 'device: a model has the words of the report');
+  await comesToContain(main, idle_text, 'device: and what the host did while it was idle');
+  await tab.shot('device-models');
+  for (const [page, words] of [
+    ['operators', ['Device', '107', '60.0']],
+    ['statistics&group=kernel', ['gemm', '3.00', '32.9']],
+    ['flame', ['10.2', 'width = device time']],
+    ['timeline', []],
+  ]) {
+    await tab.page.evaluate((name) => (location.hash = `page=${name}`), page);
+    for (const word of words) await comesToContain(main, word, `device: ${page} has ${word}`);
+    ok(!(await main()).includes('the device is not recorded'), `device: ${page} has no mark`);
+    await tab.settle();
+    await tab.shot(`device-${page.split('&')[0]}`);
+  }
+  const gemm = kernels.rows.find((row) => row.name === 'gemm');
+  await tab.page.evaluate((slice) => (location.hash = `page=timeline&t0=2145000&t1=2277000&slice=${slice}`), gemm.longest);
+  const details = () => tab.page.locator('.details-facts').innerText();
+  for (const word of ['cuLaunchKernel', 'Queue delay', 'fc', 'launch']) await comesToContain(details, word, `device: details of a kernel have ${word}`);
+  await tab.settle();
+  await tab.shot('device-kernel');
+  await tab.close('device');
+  await served.stop();
+}
+
+export default { silero, gpu, device };

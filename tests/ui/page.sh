@@ -35,6 +35,7 @@ node "$SOURCE_DIR/tests/ui/made_flows.mjs" >"$T/flows.json"
 "$INFEROGRAM" import "$T/flows.json" -o "$T/flows.ifg" >/dev/null
 "$REPORT_TRACES" gpu "$T/gpu.ifg"
 cp "$T/gpu.ifg" "$T/gpu_again.ifg"
+"$REPORT_TRACES" device "$T/device.ifg"
 
 # From here on the points are node's.
 # shellcheck disable=SC2034 # tap.sh reads it
@@ -43,10 +44,11 @@ UI_TRACES=$T/traces
 UI_SHOTS=$BUILD_DIR/ui-shots
 UI_FLOWS=$T/flows.ifg
 UI_GPU=$T/gpu.ifg
+UI_DEVICE=$T/device.ifg
 UI_INPUTS=$SOURCE_DIR/tests/golden/v1.3.ifg
 UI_GPU_AGAIN=$T/gpu_again.ifg
 UI_BENCH_MODEL=$(cached ocr)/ch_PP-OCRv4_det_infer.onnx
-export UI_TRACES UI_SHOTS UI_FLOWS UI_INPUTS UI_GPU UI_GPU_AGAIN UI_BENCH_MODEL
+export UI_TRACES UI_SHOTS UI_FLOWS UI_INPUTS UI_GPU UI_DEVICE UI_GPU_AGAIN UI_BENCH_MODEL
 mkdir -p "$UI_SHOTS"
 # shellcheck disable=SC2086 # names
 node "$SOURCE_DIR/tests/ui/run.mjs" ${UI_TESTS:-frame pages views timeline flows numbers}

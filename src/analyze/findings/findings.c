@@ -28,6 +28,11 @@ static const struct finding_rule rules[] = {
     { "setup-heavy", rule_setup_heavy },
     { "pre-post-heavy", rule_pre_post_heavy },
     { "host-bound", rule_host_bound },
+    { "device-bound", rule_device_bound },
+    { "copy-bound", rule_copy_bound },
+    { "sync-in-inference", rule_sync_in_inference },
+    { "small-kernels", rule_small_kernels },
+    { "first-run-autotune", rule_first_run_autotune },
     { "many-small-runs", rule_many_small_runs },
     { "quantized-slower", rule_quantized_slower },
     { "throttled", rule_throttled },
@@ -91,13 +96,32 @@ TEXT_SETTER(sentence)
 TEXT_SETTER(evidence)
 TEXT_SETTER(fix)
 
-void finding_event(struct finding *finding, const struct ml_event *event)
+void finding_slice(struct finding *finding, size_t slice)
 {
-    if (!finding || event->slice == SIZE_MAX)
+    if (!finding || slice == SIZE_MAX)
         return;
     if (finding->event_count < FINDING_EVENTS)
-        finding->events[finding->event_count] = event->slice;
+        finding->events[finding->event_count] = slice;
     finding->event_count++;
+}
+
+void finding_event(struct finding *finding, const struct ml_event *event)
+{
+    finding_slice(finding, event->slice);
+}
+
+void finding_inferences(const struct ml_input *input, uint32_t model, struct finding *finding)
+{
+    const struct ml_model *of = &input->models[model];
+
+    for (size_t f = 0; f < of->function_count; f++) {
+        const struct ml_events *events =
+            &input->functions[of->first_function + f].events[TRACE_CATEGORY_INFERENCE];
+
+        for (size_t i = 0; i < events->count; i++)
+            if (findings_event_counts(events, &events->items[i]))
+                finding_event(finding, &events->items[i]);
+    }
 }
 
 void finding_number(struct finding *finding, const char *key, double value)

@@ -26,7 +26,11 @@ void finding_evidence(struct finding *finding, const char *format, ...)
 void finding_fix(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void finding_event(struct finding *finding, const struct ml_event *event);
+void finding_slice(struct finding *finding, size_t slice);
 void finding_number(struct finding *finding, const char *key, double value);
+
+/* The inferences of a model that count. */
+void finding_inferences(const struct ml_input *input, uint32_t model, struct finding *finding);
 
 /* "15.1 ms"; "6.6 %". */
 struct words {
@@ -79,6 +83,11 @@ void rule_uneven_latency(const struct ml_input *input, struct findings *out);
 void rule_setup_heavy(const struct ml_input *input, struct findings *out);
 void rule_pre_post_heavy(const struct ml_input *input, struct findings *out);
 void rule_host_bound(const struct ml_input *input, struct findings *out);
+void rule_device_bound(const struct ml_input *input, struct findings *out);
+void rule_copy_bound(const struct ml_input *input, struct findings *out);
+void rule_sync_in_inference(const struct ml_input *input, struct findings *out);
+void rule_small_kernels(const struct ml_input *input, struct findings *out);
+void rule_first_run_autotune(const struct ml_input *input, struct findings *out);
 void rule_many_small_runs(const struct ml_input *input, struct findings *out);
 void rule_quantized_slower(const struct ml_input *input, struct findings *out);
 void rule_throttled(const struct ml_input *input, struct findings *out);

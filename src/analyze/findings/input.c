@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device_use.h"
 #include "analyze/heap.h"
 #include "analyze/memory.h"
 #include "analyze/waiting.h"
@@ -198,10 +199,14 @@ static void finish_models(struct ml_input *input)
         for (size_t i = 0; i < runs->count; i++)
             model->profiled += (runs->items[i].flags & ML_HAS_OPS) != 0;
     }
+    for (size_t i = 0; input->device && i < input->model_count; i++)
+        input->models[i].device_recorded =
+            device_is_recorded(input->timeline, input->models[i].model->process);
 }
 
 static void destroy_building(struct building *building)
 {
+    device_times_destroy(building->device_times);
     for (size_t i = 0; building->operator_times && i < building->timeline->model_count; i++)
         ifg_free(building->operator_times[i].cells);
     ifg_free(building->operator_times);
@@ -225,6 +230,8 @@ enum ifg_status findings_input_create(const struct timeline *timeline, struct ml
     if (building.input)
         status = make_tables(&building);
     if (!status)
+        status = device_times_create(timeline, &building.device_times, err);
+    if (!status)
         status = findings_walk(&building);
     if (!status)
         status = findings_finish_operators(&building);
@@ -241,6 +248,9 @@ enum ifg_status findings_input_create(const struct timeline *timeline, struct ml
         status = memory_create(building.input, &building.input->memory);
     if (!status)
         status = heap_use_create(building.input, &building.input->heap, err);
+    if (!status)
+        status =
+            device_use_create(building.input, &building.device_times, &building.input->device, err);
     if (!status) {
         finish_stages(&building);
         finish_models(building.input);
@@ -266,6 +276,7 @@ void findings_input_destroy(struct ml_input *input)
     waiting_destroy(input->waiting);
     memory_destroy(input->memory);
     heap_use_destroy(input->heap);
+    device_use_destroy(input->device);
     ifg_free(input);
 }
 

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "timeline/timeline.h"
 
+struct device_use;
 struct heap_use;
 struct memory;
 struct timeline_profile;
@@ -115,7 +116,8 @@ struct ml_operator {
     uint32_t model;
     uint64_t count;
     uint64_t total_ns;
-    uint64_t self_ns; /* without operators inside */
+    uint64_t self_ns;   /* without operators inside */
+    uint64_t device_ns; /* devices were busy with them; 0 where that was not recorded */
 };
 
 enum ml_load_state { ML_UNKNOWN, ML_COLD, ML_CACHED, ML_PRECOMPILED, ML_LOAD_STATES };
@@ -145,10 +147,12 @@ struct ml_model {
     size_t operator_count;
     uint64_t operator_events;
     uint64_t operator_self_ns;
-    double operator_median_ns; /* of one execution, to 2 %; NAN */
-    uint64_t profiled;         /* inferences whose operators are in the trace */
-    bool whole_microseconds;   /* so coarse are the times of operators */
-    bool host_time;            /* operators of it are: see operator_is_host_time */
+    uint64_t operator_device_ns; /* see ml_operator */
+    bool device_recorded;        /* work of devices was recorded in its process */
+    double operator_median_ns;   /* of one execution, to 2 %; NAN */
+    uint64_t profiled;           /* inferences whose operators are in the trace */
+    bool whole_microseconds;     /* so coarse are the times of operators */
+    bool host_time;              /* operators of it are: see operator_is_host_time */
 };
 
 struct ml_stage {
@@ -184,6 +188,7 @@ struct ml_input {
     struct waiting *waiting;                /* NULL: there are no context switches */
     struct memory *memory;                  /* NULL: nothing is known of it */
     struct heap_use *heap;                  /* NULL: allocations were not recorded */
+    struct device_use *device;              /* NULL: work of devices was not recorded */
 };
 
 enum ifg_status findings_input_create(const struct timeline *timeline, struct ml_input **out_input,

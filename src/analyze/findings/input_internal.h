@@ -3,6 +3,7 @@
 #ifndef IFG_ANALYZE_FINDINGS_INPUT_INTERNAL_H
 #define IFG_ANALYZE_FINDINGS_INPUT_INTERNAL_H
 
+#include "analyze/device_time.h"
 #include "analyze/findings/input.h"
 #include "base/index.h"
 
@@ -32,8 +33,9 @@ struct operator_table {
 struct building {
     const struct timeline *timeline;
     struct ml_input *input;
-    uint32_t *function_of; /* model function to ml function */
-    size_t *next_event;    /* by ml function and category: where the next one goes */
+    struct device_times *device_times; /* NULL: no work of devices was recorded */
+    uint32_t *function_of;             /* model function to ml function */
+    size_t *next_event;                /* by ml function and category: where the next one goes */
     struct operator_table operators;
     uint32_t *operator_of_location; /* index + 1; 0: look at the slice */
     struct operator_times *operator_times;

@@ -85,6 +85,7 @@ enum ifg_status findings_finish_operators(struct building *building)
         if (!model->operator_count++)
             model->first_operator = i;
         model->operator_self_ns += input->operators[i].self_ns;
+        model->operator_device_ns += input->operators[i].device_ns;
     }
     for (size_t i = 0; i < input->model_count; i++) {
         const struct operator_times *times = &building->operator_times[i];

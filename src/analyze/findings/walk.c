@@ -468,6 +468,12 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
         return IFG_OK;
     building->operators.items[group].count++;
     building->operators.items[group].total_ns += duration;
+    if (building->device_times) {
+        struct device_time time;
+
+        device_time_of(building->device_times, slice, &time);
+        building->operators.items[group].device_ns += time.busy_ns;
+    }
     if (frame->operator_inside != UINT32_MAX) /* for now: what lies inside */
         building->operators.items[frame->operator_inside].self_ns += duration;
     frame->operator_inside = group;

@@ -2,7 +2,7 @@
 // Requests to `inferogram serve`. The token is in the address' fragment, which browsers never send; it goes out in a header.
 import { readPoints, readSlices, readValues } from './binary.ts';
 import type { Filter, TraceSource, Window } from './source.ts';
-import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, ProgramFunction, RangeStats, SampledStats, SliceDetails, Stats, SwitchRow, Traces } from './types.ts';
+import type { Annotated, Busy, Flame, FlameMode, Flows, Found, Json, Meta, Ops, ProgramFunction, RangeStats, SampledStats, SliceDetails, Stats, SwitchRow, Traces } from './types.ts';
 
 /** The server's own sentence, and what kind of trouble it is. */
 export class ApiError extends Error {
@@ -99,7 +99,7 @@ class ServedTrace implements TraceSource {
   report = () => this.json<Json>('report');
   runs = async (model: number) => readPoints(await this.bytes('runs', { model }));
   ops = (model: number) => this.json<Ops>('ops', { model });
-  flame = (filter: Filter, mode: 'merged' | 'time') => this.json<Flame>('flame', { ...filtered(filter), mode });
+  flame = (filter: Filter, mode: FlameMode) => this.json<Flame>('flame', { ...filtered(filter), mode });
   annotate = (functionId: number, filter: Filter) => this.json<Annotated>('annotate', { function: functionId, ...filtered(filter) });
   memory = () => this.json<Json>('memory');
   switches = (model: number) => this.json<SwitchRow[]>('switches', { model });

@@ -7,7 +7,7 @@ import { flowsOfRange, flowsOfSlice, joinFlows } from './embedded_flows.ts';
 import { bucketValues } from './lod.ts';
 import { takeSections, unpackJson } from './sections.ts';
 import type { Filter, TraceSource, Window } from './source.ts';
-import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, ProgramFunction, RangeStats, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+import type { Annotated, Busy, Flame, FlameMode, Flows, Found, Json, Meta, Ops, Points, ProgramFunction, RangeStats, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
 
 const NONE: Slices = { from: 0, to: 0, rows: 0, count: 0, start: new Float64Array(), duration: new Float32Array(), location: new Uint32Array(), merged: new Uint32Array(), id: new Uint32Array(), row: new Uint16Array(), flags: new Uint8Array() };
 const WHOLE = 'A mailed report has this for the whole trace only. Open the trace itself with inferogram serve.';
@@ -41,7 +41,7 @@ class EmbeddedTrace implements TraceSource {
   ops = (model: number): Promise<Ops> => this.document<Ops>(`ops?model=${model}`, 'This file does not contain the operators of this model.');
   switches = (model: number): Promise<SwitchRow[]> => this.document<SwitchRow[]>(`switches?model=${model}`, 'This file does not contain context switches.');
   functions = async (): Promise<ProgramFunction[]> => ('functions' in (await this.documents) ? (await this.document<{ functions: ProgramFunction[] }>('functions')).functions : []);
-  flame = (filter: Filter, mode: 'merged' | 'time'): Promise<Flame> => this.document<Flame>(`flame?${query({ ...filtered(filter), mode })}`);
+  flame = (filter: Filter, mode: FlameMode): Promise<Flame> => this.document<Flame>(`flame?${query({ ...filtered(filter), mode })}`);
   annotate = (functionId: number, filter: Filter): Promise<Annotated> =>
     this.document<Annotated>(`annotate?${query({ function: functionId, ...filtered(filter) })}`).catch(() => this.document<Annotated>(`annotate?function=${functionId}`, 'This file does not contain the code of this function, only that of the functions with most samples.'));
 

@@ -69,6 +69,7 @@ export interface ReportModel {
   operators: { type: string; count: number; total_ms: number; self_ms: number; share: number }[];
   profiling: { inferences: number; operators: number; median_us: number | null; resolution_us: number | null; host_time?: boolean };
   energy?: EnergyUse[];
+  device?: { text: string; idle_text: string };
   waiting?: { inferences: number; mean_ms: number; run_queue_ms: number; run_queue_share: number; blocked_ms: number; longest_run_queue_ms: number };
 }
 

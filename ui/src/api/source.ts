@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a trace comes from: a server (client.ts), or the page itself when it is a report that was mailed (embedded.ts).
-import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, ProgramFunction, RangeStats, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+import type { Annotated, Busy, Flame, FlameMode, Flows, Found, Json, Meta, Ops, Points, ProgramFunction, RangeStats, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
 
 export interface Window {
   from: number;
@@ -43,7 +43,7 @@ export interface TraceSource {
   report(): Promise<Json>;
   runs(model: number): Promise<Points>;
   ops(model: number): Promise<Ops>;
-  flame(filter: Filter, mode: 'merged' | 'time'): Promise<Flame>;
+  flame(filter: Filter, mode: FlameMode): Promise<Flame>;
   annotate(functionId: number, filter: Filter): Promise<Annotated>;
   memory(): Promise<Json>;
   switches(model: number): Promise<SwitchRow[]>;

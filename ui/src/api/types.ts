@@ -32,6 +32,7 @@ export interface TraceLocation {
   model: number;
   function: string;
   color: number;
+  owner?: string; // of work of a device: whose colour it has
 }
 
 export type TrackKind = 'counter' | 'ml' | 'model' | 'function' | 'lane' | 'ops' | 'process' | 'thread' | 'async' | 'messages' | 'frames' | 'gpu' | 'npu';
@@ -81,7 +82,7 @@ export interface Meta {
   runtimes: string[];
   zones: number;
   dropped: number;
-  has: { samples: boolean; states: boolean; wakers: boolean; ops: boolean; memory: boolean; counters: boolean; flows?: boolean };
+  has: { samples: boolean; states: boolean; wakers: boolean; ops: boolean; memory: boolean; counters: boolean; flows?: boolean; device?: boolean };
   instruments: Instrument[];
   processes: { pid: number; name: string; arguments: string }[];
   models: ModelInfo[];
@@ -233,6 +234,7 @@ export interface StatsRow {
   p99_ns: number;
   share: number;
   host_time?: boolean; // operators that a device ran: HOST_TIME
+  device_ns?: number | null; // operators: how long devices were busy with them
   location: number; // -1: it stands for several
 }
 
@@ -263,8 +265,9 @@ export interface Ops {
   runs: number;
   node_count: number;
   host_time?: boolean;
-  types: { type: string; count: number; per_run_ns: number; share: number; provider: Record<string, number> }[];
-  nodes: { name: string; type: string; provider: string | null; per_run_ns: number; share: number; location?: number }[];
+  device_per_run_ns?: number | null; // null: no work of devices was recorded
+  types: { type: string; count: number; per_run_ns: number; device_per_run_ns?: number | null; share: number; provider: Record<string, number> }[];
+  nodes: { name: string; type: string; provider: string | null; per_run_ns: number; device_per_run_ns?: number | null; share: number; location?: number }[];
 }
 
 export interface FlameNode {
@@ -276,8 +279,11 @@ export interface FlameNode {
   i: number;
 }
 
+export type FlameMode = 'merged' | 'time' | 'device';
+
 export interface Flame {
-  samples: number;
+  samples: number; // of a device: nanoseconds, as values are
+  device?: boolean;
   nodes: FlameNode[];
 }
 

@@ -95,7 +95,7 @@ export class Palette {
     if (!paint) {
       if (of.category) paint = this.category(of.category);
       else if (of.color & 0x1000000) paint = { fill: `#${(of.color & 0xffffff).toString(16).padStart(6, '0')}`, ink: contrast(of.color), edge: '' };
-      else paint = this.zone(of.name);
+      else paint = this.zone(of.owner ?? of.name);
       this.locations.set(of, paint);
     }
     return paint;

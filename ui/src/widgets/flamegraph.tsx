@@ -2,7 +2,7 @@
 // A flame graph that can be walked through: a click zooms into a function, a double click or Shift + Enter opens its source.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Flame } from '../api/types.ts';
-import { count, percent } from '../base/format.ts';
+import { count, duration, percent } from '../base/format.ts';
 import { shortName } from '../base/words.ts';
 import { drawFlame, flameAt, flameRows, flameStep, layFlame, ROW, type FlameView } from '../draw/flame.ts';
 import { Chart, Tip, TwinTable } from './canvas.tsx';
@@ -105,7 +105,7 @@ export function FlameGraph({ flame, search, functionId, onChoose, onOpen, label 
           <>
             <b>{shortName(node.n)}</b>
             <div>
-              {percent(node.v / Math.max(flame.samples, 1))} · {count(node.v)} samples · itself {percent(node.s / Math.max(flame.samples, 1))}
+              {percent(node.v / Math.max(flame.samples, 1))} · {flame.device ? duration(node.v) : `${count(node.v)} samples`} · itself {percent(node.s / Math.max(flame.samples, 1))}
             </div>
             {node.i > 0 && <div class="sub">{percent(node.i)} of it by a way that is not certain</div>}
           </>

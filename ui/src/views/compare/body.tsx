@@ -207,7 +207,8 @@ export function CompareBody({ diff, pickers, all, setAll, fields, chart }: Compa
   const rows = all ? ALL_ROWS : ROWS;
   const ml = diff.rows.filter((row) => row.kind === 'ml').sort((x, y) => Math.max(y.a.total_ns, y.b.total_ns) - Math.max(x.a.total_ns, x.b.total_ns));
   const ops = diff.rows.filter((row) => row.kind === 'op');
-  const zones = diff.rows.filter((row) => row.kind !== 'op' && row.kind !== 'ml');
+  const zones = diff.rows.filter((row) => /zone|stage/.test(row.kind));
+  const kernels = diff.rows.filter((row) => /device|driver/.test(row.kind));
   const main = ml.find((row) => row.category === 'inference' && row.a.count > 0 && row.b.count > 0);
   const judged = ml.length ? ml : changedMost(zones, rows);
   const most = (name: string, of: DiffRow[]) => <Most title={name} rows={changedMost(of, rows)} of={`${howMany(Math.min(rows, of.length), of.length)}${of.some((row) => row.host_time) ? ` · ${HOST_TIME}` : ''}`} diff={diff} />;
@@ -240,6 +241,7 @@ export function CompareBody({ diff, pickers, all, setAll, fields, chart }: Compa
           {most('Operators', ops)}
           {chart && main && chart(main.model)}
           {ml.length > 0 && most('Zones', zones)}
+          {most('Kernels', kernels)}
         </div>
         {diff.differences.length > 0 && (
           <section>

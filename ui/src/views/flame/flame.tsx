@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time went, by call stacks: of the trace, a model, an operator, a thread or the measured range.
 import { useMemo, useState } from 'preact/hooks';
-import { count, percent } from '../../base/format.ts';
+import { count, duration, percent } from '../../base/format.ts';
 import { plural, shortName } from '../../base/words.ts';
+import type { FlameMode } from '../../api/types.ts';
 import type { State } from '../../data/state.ts';
 import { FilterFields, useFilter } from '../../widgets/filter.tsx';
 import { FlameGraph } from '../../widgets/flamegraph.tsx';
@@ -44,19 +45,20 @@ function OperatorField({ names, chosen, choose }: { names: string[]; chosen: str
 }
 
 export function Flame({ state }: { state: State }) {
+  const { samples, device } = state.meta.has;
   const model = useSignal(state.model);
   const { filter, key } = useFilter(state);
-  const [mode, setMode] = useSetting<'merged' | 'time'>(state, 'order', 'merged');
+  const [mode, setMode] = useSetting<FlameMode>(state, 'order', samples ? 'merged' : 'device');
   const [thread, setThread] = useSetting<string>(state, 'thread', '');
   const [op, setOp] = useSetting<string>(state, 'op', '');
   const [search, setSearch] = useSetting<string>(state, 'functions', '');
   const [chosen, choose] = useState<{ functionId: number; name: string } | null>(null);
   const threads = state.meta.tracks.filter((track) => track.kind === 'thread' && track.samples > 0);
   const names = useMemo(() => (state.meta.has.ops ? operatorNames(state, model) : []), [model]);
-  const asked = useAsk(() => (state.meta.has.samples ? state.source.flame({ ...filter, ...(thread ? { thread } : {}), ...(op ? { op } : {}) }, mode) : Promise.resolve(null)), [key, mode, thread, op]);
+  const asked = useAsk(() => (samples || device ? state.source.flame({ ...filter, ...(thread ? { thread } : {}), ...(op ? { op } : {}) }, mode) : Promise.resolve(null)), [key, mode, thread, op]);
   const flame = asked.value;
 
-  if (!state.meta.has.samples)
+  if (!samples && !device)
     return (
       <main>
         <NoSamples state={state} />
@@ -70,8 +72,8 @@ export function Flame({ state }: { state: State }) {
           label="Order"
           value={mode}
           options={[
-            ['merged', 'Left heavy'],
-            ['time', 'By time'],
+            ...(samples ? ([['merged', 'Left heavy'], ['time', 'By time']] as const) : []),
+            ...(device ? ([['device', 'Kernels']] as const) : []),
           ]}
           onChange={setMode}
         />
@@ -80,7 +82,7 @@ export function Flame({ state }: { state: State }) {
         {threads.length > 1 && <Select label="Thread" value={thread} options={[['', 'all'] as const, ...threads.map((track) => [track.id, `${track.label} (${track.samples})`] as const)]} onChange={setThread} />}
         <input class="field" type="search" placeholder="Search functions" aria-label="Search functions" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
         <span class="faint">
-          {flame ? `${count(flame.samples)} ${plural(flame.samples, 'sample')}` : ''}
+          {flame ? (flame.device ? duration(flame.samples) : `${count(flame.samples)} ${plural(flame.samples, 'sample')}`) : ''}
           {search && flame ? ` · ${percent(found / Math.max(flame.samples, 1))} self time in matches` : ''}
         </span>
         <span class="grow" />
@@ -89,7 +91,7 @@ export function Flame({ state }: { state: State }) {
             Source of {shortName(chosen.name).slice(0, 40)}
           </button>
         ) : (
-          <span class="faint">width = samples, click to zoom, double click for the source{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: uncertain caller' : ''}</span>
+          <span class="faint">{flame?.device ? 'width = device time' : 'width = samples, click to zoom, double click for the source'}{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: uncertain caller' : ''}</span>
         )}
       </div>
       {asked.error && <Nothing title="The samples cannot be shown.">{asked.error}</Nothing>}

@@ -28,6 +28,8 @@ function Properties({ model }: { model: ReportModel }) {
     ['Options', model.options],
     ['Loads', Object.entries(model.loads).filter(([, n]) => n > 0).map(([kind, n]) => `${n} ${kind}`).join(', ')],
     ['Operators', model.profiling.inferences ? `recorded in ${count(model.profiling.inferences)} ${plural(model.profiling.inferences, 'inference')}` : 'not recorded'],
+    ['Device', model.device?.text ?? ''],
+    ['Device idle', model.device?.idle_text ?? ''],
   ];
   return (
     <dl class="kv">

@@ -33,12 +33,16 @@ const device = (provider: string | null) => `var(--dev-${provider ? deviceOf(pro
 /** The provider that most nodes of a type ran on. */
 const mostly = (row: TypeRow): string | null => Object.entries(row.provider).sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
 
+/** What devices spent, beside what the host did. */
+const deviceColumn = <Row extends TypeRow | NodeRow>(ops: Ops): Column<Row> => ({ id: 'device', title: 'Device', number: true, unit: 'ns', width: '84px', from: ops.device_per_run_ns == null ? Infinity : 1, key: (row) => row.device_per_run_ns ?? 0, cell: (row) => duration(row.device_per_run_ns ?? 0) });
+
 function typeColumns(ops: Ops): Column<TypeRow>[] {
   const most = Math.max(...ops.types.map((row) => row.per_run_ns), 1);
   return [
     { id: 'type', title: 'Type', width: 'minmax(120px, 240px)', key: (row) => row.type, cell: (row) => <b>{row.type}</b> },
     { id: 'count', title: 'Nodes', number: true, width: '64px', key: (row) => row.count, cell: (row) => count(row.count) },
     { id: 'time', title: 'Time a run', number: true, unit: 'ns', width: '84px', key: (row) => row.per_run_ns, cell: (row) => duration(row.per_run_ns) },
+    deviceColumn(ops),
     { id: 'bar', title: '', width: 'minmax(80px, 360px)', from: 480, cell: (row) => <Share part={row.per_run_ns / most} color={device(mostly(row))} width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', key: (row) => row.share, cell: (row) => percent(row.share) },
     { id: 'each', title: 'Each', number: true, unit: 'ns', width: '80px', from: 620, key: (row) => row.per_run_ns / Math.max(row.count, 1), cell: (row) => duration(row.per_run_ns / Math.max(row.count, 1)) },
@@ -52,6 +56,7 @@ function nodeColumns(ops: Ops, providers: string[]): Column<NodeRow>[] {
     { id: 'name', title: 'Node', width: 'minmax(120px, 2fr)', key: (row) => row.name, cell: (row) => <span title={row.name}>{row.name}</span> },
     { id: 'type', title: 'Type', width: 'minmax(80px, 1fr)', key: (row) => row.type, cell: (row) => row.type },
     { id: 'time', title: 'Time a run', number: true, unit: 'ns', width: '84px', key: (row) => row.per_run_ns, cell: (row) => duration(row.per_run_ns) },
+    deviceColumn(ops),
     { id: 'bar', title: '', width: 'minmax(60px, 200px)', from: 620, cell: (row) => <Share part={row.per_run_ns / most} color={device(row.provider)} width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', key: (row) => row.share, cell: (row) => percent(row.share) },
     ...providers.map((provider): Column<NodeRow> => ({
@@ -135,6 +140,7 @@ function caveats(model: ReportModel, ops: Ops): string {
   const assigned = Object.values(model.placement.nodes).reduce((sum, n) => sum + n, 0);
   const out: string[] = [];
   if (ops.host_time) out.push(`These times are ${HOST_TIME}.`);
+  else if (ops.device_per_run_ns != null) out.push(`Time a run is host time.`);
   if (cost >= 0.05) out.push(`Recording operators made these inferences ${(cost * 100).toFixed(0)}\u2009% longer${median !== null && median < FINE_US ? `; half of the operators take less than ${duration(median * 1e3)}, so take their shares with care` : ''}.`);
   if (assigned && ops.node_count > assigned) out.push(`${count(ops.node_count)} nodes ran, ${count(assigned)} were in the graph when it was partitioned among the providers; later optimizations changed the graph.`);
   return unbroken(out.join(' '));

@@ -18,6 +18,7 @@ const GROUPS = [
   ['model', 'model'],
   ['op', 'operator'],
   ['thread', 'thread'],
+  ['kernel', 'kernel'],
 ] as const;
 
 /** The model has a column of its own. */
@@ -57,6 +58,7 @@ function eventColumns(rows: readonly StatsRow[], by: string): Column<StatsRow>[]
     time('total', 'Total', (row) => row.total_ns),
     { id: 'bar', title: '', width: '80px', from: 900, cell: (row) => <Share part={row.total_ns / most} color="var(--st-running)" width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', from: 640, key: (row) => row.share, cell: (row) => percent(row.share) },
+    time('device', 'Device', (row) => row.device_ns ?? null, by === 'op' && rows.some((row) => row.device_ns != null) ? 1 : Infinity),
     time('self', 'Self', (row) => row.self_ns, 840),
     time('mean', 'Mean', (row) => row.mean_ns, 980),
     time('min', 'Min', (row) => row.min_ns, 1060),
@@ -93,7 +95,7 @@ function sampleColumns(rows: readonly SampledRow[], samples: number): Column<Sam
 
 /** The locations that a row stands for. */
 function locationsOfRow(state: State, row: StatsRow, by: string): number[] {
-  if (row.location >= 0 && (by === 'zone' || by === 'op')) return [row.location];
+  if (row.location >= 0 && /zone|op|kernel/.test(by)) return [row.location];
   const models = new Map(state.meta.models.map((model) => [model.id, model.name]));
   return locationsOf(state, (one) => {
     if (by === 'model') return one.category !== '' && models.get(one.model) === row.name;
@@ -213,7 +215,7 @@ export function Statistics({ state }: { state: State }) {
           ]}
           onChange={setMode}
         />
-        {mode === 'instrumentation' && <Select label="Group by" value={by} options={GROUPS} onChange={setBy} />}
+        {mode === 'instrumentation' && <Select label="Group by" value={by} options={state.meta.has.device ? GROUPS : GROUPS.slice(0, -1)} onChange={setBy} />}
         <FilterFields state={state} />
         <input class="field" type="search" placeholder="Search names" aria-label="Search names" value={text} onInput={(event) => setText((event.target as HTMLInputElement).value)} />
         <span class="grow" />
