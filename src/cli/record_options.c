@@ -295,6 +295,10 @@ int record_check(const struct cli_command *command, struct record_request *reque
         return cli_usage(command->name, "--hook inject is for one process at a time");
     if (session->hook == SESSION_HOOK_INJECT && session->ops)
         return cli_usage(command->name, "--ops does not go with --hook inject; --hook uprobe can");
+    if (session->annotations && !session->command)
+        return cli_usage(command->name,
+                         "--annotations is for CMD: a running program has found its collector of "
+                         "annotations already, or none");
     if (session->ops && session->hook == SESSION_HOOK_NONE)
         return cli_usage(command->name, "--ops needs to watch runtimes: leave out --hook none");
     return check_capture(command, session);

@@ -42,8 +42,8 @@ bool hooks_add_memory(struct hooks *hooks, const struct program *program, const 
                       char *reason, size_t size);
 
 /* Names our library of annotations to NVTX and ITT, and remembers one that the user had named.
- * domains: those that are wanted, NULL for all. It is IFG_OK if that cannot be; no_annotations tells
- * why. */
+ * domains: those that are wanted, NULL for all. It is IFG_OK if that cannot be; no_annotations
+ * tells why. */
 enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program *program,
                                       const char *domains, struct ifg_error *err) IFG_MUST_CHECK;
 

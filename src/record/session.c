@@ -514,7 +514,7 @@ static void write_silent_annotations(struct session *session)
     if (instruments_find(instruments, "annotations"))
         return;
     if (!session->options->command)
-        reason = "NVTX and ITT are told of a collector when a program starts: start it with "
+        reason = "NVTX and ITT look for a collector when a program starts: start it with "
                  "'inferogram record -- CMD'";
     else if (are_annotations_off(session))
         reason = "--annotations off was given";

@@ -64,6 +64,7 @@ lacks "off sets none" "$(cat "$T/out")" libinferogram-annotations
 annotate --hook none -- env
 lacks "--hook none sets none" "$(cat "$T/out")" libinferogram-annotations
 is "and says so" "$(instrument)" "off: --hook none was given"
+exits "a process that runs already" 2 "$INFEROGRAM" record --annotations off --pid $$
 exits "an empty list" 2 "$INFEROGRAM" record --annotations= -- true
 annotate -- "$INFEROGRAM" record -q --no-sample -o "$T/inner.ifg" -- env
 lacks "a recorder in a recording does not follow itself" "$(cat "$T/out")" _NEXT
