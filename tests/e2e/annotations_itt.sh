@@ -101,6 +101,24 @@ else
     skip "TBB" "tools: $(head -n 1 cc.err) (package libtbb-dev)"
 fi
 
+# ---- OpenVINO --------------------------------------------------------------------------------------
+openvino=openvino-2026.4.1
+if "$SOURCE_DIR/tools/fetch-runtimes" $openvino >/dev/null 2>fetch; then
+    python3 "$SOURCE_DIR/tests/runtimes/make_models.py" "$T/models" || exit 99
+    printf 'load %s\nrun 20\nend\n' "$T/models/chain.onnx" >commands
+    # shellcheck disable=SC2016 # of the inner shell
+    LD_LIBRARY_PATH=$cache/$openvino:${LD_LIBRARY_PATH:-} annotate -- sh -c 'exec python3 "$@" <commands' sh \
+        "$SOURCE_DIR/tests/runtimes/openvino_program.py" "$cache/$openvino"
+    contains "OpenVINO: the program ends as ever" "$status $(one_line <out)" "0 ready;load $T/models/chain.onnx ok;run 20 ok;end"
+    is "OpenVINO: a zone for every inference" \
+        "$(rows "SELECT count(*) FROM slice WHERE function = 'ov::phases::cpu::inference' AND name LIKE 'SyncInferenceCPU::infer::%'")" 20
+    is "OpenVINO: and for every node of it" "$(rows "SELECT count(*) FROM slice WHERE function = 'ov::op::cpu::exec'")" \
+        "$(rows "SELECT count(*) FROM slice WHERE function = 'ov::op::cpu::details'")"
+    is "OpenVINO: zones nest" "$(crossing)" 0
+else
+    skip "OpenVINO" "runtimes: $(tail -n 1 fetch)"
+fi
+
 # ---- Python ----------------------------------------------------------------------------------------
 need annotations
 cat >program.py <<'END'

@@ -106,7 +106,7 @@ static void report(void)
     if (domain_count > shown_count)
         used = add(reason, used, sizeof reason, "%s", rest);
     for (int i = 1; i <= 2; i++)
-        if (next_path[i])
+        if (next_path[i] && !(i == 2 && next_path[1] && strcmp(next_path[1], next_path[2]) == 0))
             used = add(reason, used, sizeof reason, "; %.200s gets them too", next_path[i]);
     for (int i = 0; i < ANNOTATIONS_LOSSES; i++)
         if (__atomic_load_n(&lost[i], __ATOMIC_RELAXED))
