@@ -41,6 +41,9 @@ is "ranges that cross: one of two is a span" "$(zones) / $(spans)" "left 10;next
 is "ranges that cross: zones nest" "$(crossing)" 0
 is "ranges that cross: nothing is lost" "$(lost)" 0
 
+annotate -- "$annotated" confined 3
+is "a program that confines itself first loads nothing, and lives" "$status $(cat "$T/out")" "0 confined 3"
+
 # ---- the switch ------------------------------------------------------------------------------------
 annotate --annotations mine -- "$annotated" nvtx 5
 is "--annotations mine" "$(zones)" "in a domain 5"

@@ -8,11 +8,17 @@
  *   annotated threads T N both, on T threads
  *   annotated fork        a child between push and pop
  *   annotated cross       ranges of two domains that cross
+ *   annotated confined    its first annotation comes when it may not open files any more
  *   annotated until FILE  pushes and pops until the file is there
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,13 +128,33 @@ static void run_cross(void)
     }
 }
 
+/* From here on, opening a file is death. */
+static int confine(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
 
     rounds = argc > 2 ? (int)strtol(argv[argc - 1], NULL, 10) : 0;
+    if (strcmp(what, "confined") == 0 && confine() != 0)
+        return 77;
     begin();
-    if (strcmp(what, "nvtx") == 0) {
+    if (strcmp(what, "confined") == 0) {
+        annotate_both(NULL);
+    } else if (strcmp(what, "nvtx") == 0) {
         for (int i = 0; i < rounds; i++)
             annotate_nvtx();
     } else if (strcmp(what, "itt") == 0) {

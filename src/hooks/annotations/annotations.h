@@ -133,6 +133,10 @@ void annotations_span(ifg_location *location, uint64_t start, uint64_t end);
 void annotations_start(void); /* more than once is the same as once */
 void annotations_lock(void);
 void annotations_unlock(void);
+/* A handle of another library, and what we call it. Takes the lock, so that no fork comes in
+ * between. */
+struct ort_map;
+void annotations_remember(struct ort_map *map, const void *handle, void *ours);
 /* At a fork: what is open stays with the parent. */
 void annotations_ranges_forked(void);
 void annotations_spans_lock(void);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hooks/ort/map.h"
+
 #define INSTRUMENT    "annotations"
 #define DOMAINS_SHOWN 16
 #define NAMES_WAITING 64
@@ -41,6 +43,13 @@ void annotations_lock(void)
 void annotations_unlock(void)
 {
     pthread_mutex_unlock(&lock);
+}
+
+void annotations_remember(struct ort_map *map, const void *handle, void *ours)
+{
+    annotations_lock();
+    ort_map_add(map, handle, ours);
+    annotations_unlock();
 }
 
 static void before_fork(void)

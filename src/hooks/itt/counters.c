@@ -146,7 +146,7 @@ static void *made(const struct annotations_domain *domain, const char *name, int
     struct counter *counter = domain && name ? get(domain, name, type) : NULL;
 
     if (has_next && counter)
-        ort_map_add(&next_counters, theirs, counter);
+        annotations_remember(&next_counters, theirs, counter);
     errno = saved_errno;
     return has_next ? theirs : counter;
 }

@@ -46,7 +46,7 @@ static const struct annotations_domain *look_up(const struct itt_domain *domain)
 
     if (!ours) {
         ours = named(domain->name);
-        ort_map_add(&known_domains, domain, ours);
+        annotations_remember(&known_domains, domain, ours);
     }
     return ours;
 }
@@ -85,7 +85,7 @@ static struct itt_domain *domain_create(const char *name)
     if (next) {
         domain = next(name);
         if (domain)
-            ort_map_add(&known_domains, domain, ours);
+            annotations_remember(&known_domains, domain, ours);
         return domain;
     }
     annotations_lock();

@@ -427,7 +427,7 @@ static void *create_domain(const struct annotations_text *name, void *theirs, bo
     snprintf(text, sizeof text, "%.*s", (int)name->length, name->bytes);
     domain = annotations_domain(ANNOTATIONS_NVTX, text);
     if (has_next)
-        ort_map_add(&next_domains, theirs, domain);
+        annotations_remember(&next_domains, theirs, domain);
     errno = saved_errno;
     return has_next ? theirs : domain;
 }
@@ -484,7 +484,7 @@ static void *register_string(const void *handle, const struct annotations_text *
         annotations_unlock();
     }
     if (has_next && string)
-        ort_map_add(&next_strings, theirs, string);
+        annotations_remember(&next_strings, theirs, string);
     errno = saved_errno;
     return has_next ? theirs : string;
 }
