@@ -76,6 +76,7 @@ if clang -g -fopenmp -o loops loops.c 2>cc.err; then
     is "OpenMP: a span for every parallel region" \
         "$(rows "SELECT count(*) FROM async_span WHERE name LIKE 'main\$omp\$parallel:2@%loops.c:%'")" 5
     is "OpenMP: within the recording" "$(rows "SELECT count(*) FROM async_span WHERE dur_ns < 0 OR start_ns < 0")" 0
+    # shellcheck disable=SC2016 # part of the name
     annotate --annotations '-main$omp$barrier*' -- ./loops
     is "OpenMP: without barriers" "$(rows "SELECT count(*) FROM async_span WHERE name LIKE '%barrier%'")" 0
 else
@@ -102,8 +103,8 @@ else
 fi
 
 # ---- OpenVINO --------------------------------------------------------------------------------------
-openvino=openvino-2026.4.1
-if "$SOURCE_DIR/tools/fetch-runtimes" $openvino >/dev/null 2>fetch; then
+openvino="openvino-2026.4.1"
+if "$SOURCE_DIR/tools/fetch-runtimes" "$openvino" >/dev/null 2>fetch; then
     python3 "$SOURCE_DIR/tests/runtimes/make_models.py" "$T/models" || exit 99
     printf 'load %s\nrun 20\nend\n' "$T/models/chain.onnx" >commands
     # shellcheck disable=SC2016 # of the inner shell

@@ -81,8 +81,10 @@ env NVTX_INJECTION64_PATH="$library" "$annotated" nvtx 100000 >"$T/out"
 is "armed and not recorded: runs as ever" "$? $(cat "$T/out")" "0 nvtx 100000"
 : >"$T/armed"
 spawn env NVTX_INJECTION64_PATH="$library" "$annotated" until "$T/stop" >"$T/armed"
+# shellcheck disable=SC2154 # set by spawn
+armed=$spawned
 until_true 60 grep -q ready "$T/armed"
-spawn "$INFEROGRAM" record --no-sample -f --pid "$(pgrep -P $$ -x annotated || echo "$spawned")" -o "$trace" 2>"$T/late.err"
+spawn "$INFEROGRAM" record --no-sample -f --pid "$armed" -o "$trace" 2>"$T/late.err"
 late=$spawned
 until_true 60 grep -q recording "$T/late.err" || note "$(cat "$T/late.err")"
 until_true 60 sh -c "'$INFEROGRAM' query '$trace' \"SELECT count(*) FROM slice WHERE name = 'outer'\" | grep -q '[1-9]'"
