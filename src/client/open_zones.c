@@ -20,6 +20,15 @@ int ifg_zone_covers(ifg_zone zone)
     return is_open(ring, &zone) ? (int)(ring->depth - zone.depth) : -1;
 }
 
+void ifg_zone_hide(ifg_zone zone)
+{
+    struct ifg_wire_ring *ring = client_ring;
+
+    zone.depth &= ~CLIENT_TAPPED;
+    if (is_open(ring, &zone) && zone.depth <= IFG_WIRE_OPEN_MAX)
+        __atomic_store_n(&ring->open[zone.depth - 1].location, 0, __ATOMIC_RELAXED);
+}
+
 uint32_t ifg_location_number(ifg_location *location)
 {
     return client_location_id(location);

@@ -91,7 +91,7 @@ struct ifg_wire_attribute {
 
 struct ifg_wire_open {
     uint64_t start;
-    uint32_t location;
+    uint32_t location; /* 0: it has ended, and only its place is taken */
     uint32_t reserved;
 };
 

@@ -41,6 +41,11 @@ is "ranges that cross: one of two is a span" "$(zones) / $(spans)" "left 10;next
 is "ranges that cross: zones nest" "$(crossing)" 0
 is "ranges that cross: nothing is lost" "$(lost)" 0
 
+annotate -- "$annotated" inside
+is "a range that ends inside of a zone: a span, and nothing unfinished" \
+    "$(zones) / $(spans) / $(rows "SELECT count(*) FROM slice WHERE unfinished = 1") / $(lost)" \
+    "of the library 1 / crossing 1 / 0 / 0"
+
 annotate -- "$annotated" confined 3
 is "a program that confines itself first loads nothing, and lives" "$status $(cat "$T/out")" "0 confined 3"
 

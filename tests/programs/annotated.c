@@ -9,6 +9,7 @@
  *   annotated fork        a child between push and pop
  *   annotated cross       ranges of two domains that cross
  *   annotated confined    its first annotation comes when it may not open files any more
+ *   annotated inside      a range that ends inside of a zone of ours, which it does not lie in
  *   annotated until FILE  pushes and pops until the file is there
  */
 #include <linux/filter.h>
@@ -21,6 +22,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <inferogram/inferogram.h>
 
 #include "itt_program.h"
 #include "nvtx_program.h"
@@ -128,6 +131,27 @@ static void run_cross(void)
     }
 }
 
+/* The library is in the program if somebody records; it is not linked with it. */
+static void run_inside(void)
+{
+    static ifg_location location = { "of the library", "", "", 1, 0, IFG_LOCATION_ZONE, 0 };
+    void *library = dlopen("libinferogram.so.0", RTLD_NOW | RTLD_NOLOAD);
+    void *found[2] = { library ? dlsym(library, "ifg_zone_begin") : NULL,
+                       library ? dlsym(library, "ifg_zone_end") : NULL };
+    ifg_zone (*zone_begin)(ifg_location *);
+    void (*zone_end)(ifg_zone);
+    ifg_zone zone;
+
+    if (!found[0] || !found[1])
+        return;
+    memcpy(&zone_begin, &found[0], sizeof zone_begin);
+    memcpy(&zone_end, &found[1], sizeof zone_end);
+    nvtx_push("crossing");
+    zone = zone_begin(&location);
+    nvtx_pop();
+    zone_end(zone);
+}
+
 /* From here on, opening a file is death. */
 static int confine(void)
 {
@@ -164,6 +188,8 @@ int main(int argc, char **argv)
         return run_threads((int)strtol(argv[2], NULL, 10));
     } else if (strcmp(what, "fork") == 0) {
         return run_fork();
+    } else if (strcmp(what, "inside") == 0) {
+        run_inside();
     } else if (strcmp(what, "cross") == 0) {
         run_cross();
     } else if (strcmp(what, "until") == 0) {

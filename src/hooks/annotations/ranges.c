@@ -205,6 +205,7 @@ static bool end_range(struct annotations_stack *stack, uint32_t at)
         return true;
     }
     end_as_span(range);
+    ifg_zone_hide(range->zone);
     range->state = ENDED;
     return covers < 0;
 }

@@ -101,6 +101,30 @@ static void the_zone_of_somebody_else_stays_a_zone(void)
     CHECK_UINT(client_ring->unbalanced, 0);
 }
 
+static void one_that_ended_inside_of_another_is_not_open(void)
+{
+    static ifg_location outer = { "outer", "", "", 1, 0, IFG_LOCATION_ZONE, 0 };
+    static ifg_location inference = { "inference", "", "", 2, 0, IFG_LOCATION_ZONE, 0 };
+    ifg_zone around;
+    ifg_zone zone;
+
+    start();
+    fake_recorder_start();
+    around = ifg_zone_begin(&outer);
+    begin(a_domain, "a1");
+    zone = ifg_zone_begin(&inference);
+    end(a_domain);
+    CHECK_UINT(client_ring->depth, 3);
+    CHECK_UINT(client_ring->open[1].location, 0); /* takes a place, and is not shown */
+    ifg_zone_end(zone);
+    ifg_zone_end(around);
+    watched_read(&watched);
+    CHECK_STR(watched_zones(&watched), "inference outer");
+    CHECK_UINT(watched_count(&watched, IFG_WIRE_ASYNC_BEGIN), 1);
+    CHECK_UINT(client_ring->depth, 0);
+    CHECK_UINT(client_ring->unbalanced, 0);
+}
+
 static void an_end_after_the_zone_around_it_is_a_span(void)
 {
     static ifg_location inference = { "inference", "", "", 1, 0, IFG_LOCATION_ZONE, 0 };
@@ -293,6 +317,7 @@ static void details_come_with_the_zone(void)
 
 TAP_MAIN(TAP_CASE(ranges_that_nest_are_zones), TAP_CASE(of_two_that_cross_the_inner_one_is_a_span),
          TAP_CASE(the_zone_of_somebody_else_stays_a_zone),
+         TAP_CASE(one_that_ended_inside_of_another_is_not_open),
          TAP_CASE(an_end_after_the_zone_around_it_is_a_span),
          TAP_CASE(ends_without_a_begin_are_nothing),
          TAP_CASE(a_begin_is_followed_when_recording_stops),
