@@ -136,6 +136,7 @@ typedef struct ifg_location_texts {
     size_t file_length;
     uint32_t kind; /**< IFG_LOCATION_ZONE, _COUNTER, _POOL, _FRAME, _ASYNC, ...; 0: a zone */
     uint32_t line;
+    uint32_t color; /**< 0, or 0x1000000 + 0xRRGGBB; the first one for these texts stays */
 } ifg_location_texts;
 
 /** Whether a source of events works in this process; shown by `inferogram info`. */

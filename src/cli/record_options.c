@@ -16,7 +16,10 @@
 #define OVERHEAD_PCT_MAX   50
 #define CAPTURE_MAX        65536u
 #define IDLE_S_MAX         60
+#define ANNOTATIONS_MAX    4096u
 #define CAPTURE_BYTES      ((size_t)256 << 20)
+
+static const char *const annotations[] = { "auto", "off", NULL };
 
 /* The first one is the recording's; the others are recorded with it. */
 static int take_pid(const struct option_use *use, void *user)
@@ -112,6 +115,17 @@ static int take_probe(const struct option_use *use, void *user)
     return cli_add_probe(use->value, request->probes, &request->session.probe_count);
 }
 
+/* off, auto, or domains: names with commas between them, which we cannot know. */
+static int take_annotations(const struct option_use *use, void *user)
+{
+    struct session_options *session = &((struct record_request *)user)->session;
+
+    if (!*use->value || strlen(use->value) > ANNOTATIONS_MAX || strchr(use->value, '\n'))
+        return options_bad_value(use, "off, auto, or names of domains (PyTorch,oneDNN*,-tbb)");
+    session->annotations = strcmp(use->value, annotations[0]) == 0 ? NULL : use->value;
+    return CLI_YES;
+}
+
 static const char *const captures[] = { "slowest", "failed", NULL };
 
 /* N, slowest, failed. */
@@ -172,6 +186,8 @@ const struct option_row record_rows[] = {
     { "lossless", 0, NULL, "never drop events: let the program wait", OPTION_FLAG,
       AT(session.lossless) },
     { "hook", 0, "HOW", "by {} [auto]", OPTION_CHOICE, AT(session.hook), .choices = hooks },
+    { "annotations", 0, "WHICH", "ranges of NVTX and ITT: {}, or domains [auto]", OPTION_CALL,
+      .choices = annotations, .take = take_annotations },
     { "probe", 0, "FILE", "also watch what FILE describes, or {}", OPTION_CALL,
       .choice_at = runtime_described, .take = take_probe },
     { "capture-inputs", 0, "WHICH", "keep inputs of the first N inferences, or: {}", OPTION_CALL,
@@ -289,6 +305,10 @@ int record_check(const struct cli_command *command, struct record_request *reque
         return cli_usage(command->name, "--hook inject is for one process at a time");
     if (session->hook == SESSION_HOOK_INJECT && session->ops)
         return cli_usage(command->name, "--ops does not go with --hook inject; --hook uprobe can");
+    if (session->annotations && !session->command)
+        return cli_usage(command->name,
+                         "--annotations is for CMD: a running program has found its collector of "
+                         "annotations already, or none");
     if (session->ops && session->hook == SESSION_HOOK_NONE)
         return cli_usage(command->name, "--ops needs to watch runtimes: leave out --hook none");
     return check_capture(command, session);

@@ -30,6 +30,7 @@ static int check_kinds(const struct cli_command *command, const struct record_re
         { session->other_count > 0, "--pid with several processes" },
         { session->lossless, "--lossless" },
         { session->hook != SESSION_HOOK_AUTO, "--hook" },
+        { session->annotations != NULL, "--annotations" },
         { session->probe_count > 0, "--probe" },
         { session->capture.mode != SESSION_CAPTURE_OFF || session->capture.max_bytes,
           "--capture-inputs" },

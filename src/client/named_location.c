@@ -31,6 +31,7 @@ struct texts {
     uint32_t hash;
     uint32_t line;
     uint32_t kind;
+    uint32_t color; /* not part of what it is */
 };
 
 static _Alignas(struct named) char arena[ARENA_BYTES];
@@ -76,6 +77,7 @@ static void take_texts(struct texts *out, const ifg_location_texts *given)
     take_text(out, 1, known.function, known.function_length);
     take_text(out, 2, known.file, known.file_length);
     out->line = known.line;
+    out->color = known.color;
     /* The kind in between is that of model events, which belong to a model. */
     out->kind = known.kind >= IFG_LOCATION_OPERATOR && known.kind <= IFG_LOCATION_FLOW
                     ? known.kind
@@ -137,8 +139,8 @@ static struct named *make(const struct texts *texts)
     named->hash = texts->hash;
     named->line = texts->line;
     named->kind = texts->kind;
-    named->location =
-        (ifg_location){ starts[0], starts[1], starts[2], texts->line, 0, texts->kind, 0 };
+    named->location = (ifg_location){ starts[0],    starts[1],   starts[2], texts->line,
+                                      texts->color, texts->kind, 0 };
     return named;
 }
 

@@ -45,6 +45,11 @@ static void the_same_texts_are_the_same_location(void)
     CHECK_STR(ifg_location_named(&place)->file, "a.mlir");
     place.file = NULL;
     CHECK(ifg_location_named(&place) == here);
+    place.color = 0x1ff0000; /* is not part of what it is */
+    CHECK(ifg_location_named(&place) == here);
+    CHECK_UINT(here->color, 0);
+    place.name = "colored";
+    CHECK_UINT(ifg_location_named(&place)->color, 0x1ff0000);
 }
 
 static void nonsense_is_a_zone(void)

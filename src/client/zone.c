@@ -101,6 +101,16 @@ void client_zone_write(uint64_t start, uint64_t end, uint32_t location)
     } while (take == CLIENT_AGAIN);
 }
 
+/* Open zones above a depth, without those that are hidden (open_zones.h). */
+static uint32_t visible_above(const struct ifg_wire_ring *ring, uint32_t depth)
+{
+    uint32_t count = ring->depth - depth;
+
+    for (uint32_t i = depth; i < ring->depth && i < IFG_WIRE_OPEN_MAX; i++)
+        count -= ring->open[i].location == 0;
+    return count;
+}
+
 /* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, a signal
  * handler that came in between, an end that was read before (end is not 0), or a zone that
  * profiling handles want. */
@@ -125,7 +135,7 @@ static __attribute__((noinline)) void zone_end_checked(ifg_zone zone, uint64_t e
         return;
     }
     if (zone.depth < ring->depth) /* inner zones that never ended */
-        CLIENT_BUMP(ring->unbalanced, ring->depth - zone.depth);
+        CLIENT_BUMP(ring->unbalanced, visible_above(ring, zone.depth));
     do {
         uint64_t at = ring->taken;
         uint64_t now;

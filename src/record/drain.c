@@ -272,6 +272,17 @@ void target_ring_drain(struct target *target, struct ring_reader *reader, uint64
     target_ring_count_dropped(reader);
 }
 
+/* Without those that only take a place. */
+static int leave_out_hidden(struct trace_open_zone *open, uint32_t count)
+{
+    int kept = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (open[i].location)
+            open[kept++] = open[i];
+    return kept;
+}
+
 /* Looks at the stack of open zones. The thread goes on meanwhile: what was seen counts only if
  * nothing ended while we looked and the entry on top looks the same twice (a begin raises the depth
  * before it writes its entry). Gives the number of entries, or -1 if it would not hold still. */
@@ -295,7 +306,7 @@ static int look_at_open_zones(const struct ring_reader *reader, struct trace_ope
         if (__atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) == head &&
             __atomic_load_n(&ring->depth, __ATOMIC_ACQUIRE) == depth &&
             (!count || top == out[count - 1].start))
-            return (int)count;
+            return leave_out_hidden(out, count);
     }
     return -1;
 }

@@ -16,6 +16,7 @@
 #define PRELOAD_LIBRARY "libinferogram-preload.so"
 #define RUNTIME_LIBRARY "libinferogram-ort.so"
 #define MEMORY_LIBRARY  "libinferogram-memory.so"
+#define NOTES_LIBRARY   "libinferogram-annotations.so"
 
 /* A sanitized program does not start with any preloaded library, unless it is told to. */
 #define SANITIZER_WORD "verify_asan_link_order=0"
@@ -222,4 +223,47 @@ bool hooks_add_memory(struct hooks *hooks, const struct program *program, const 
         return false;
     }
     return true;
+}
+
+/* Puts ours in the place of what the user has, which ours calls then. A recorder that was started
+ * by another one finds ours there. */
+static enum ifg_status take_variable(struct hooks *hooks, const char *name, const char *next,
+                                     const char *ours, struct ifg_error *err)
+{
+    const char *own = getenv(name);
+    enum ifg_status status = IFG_OK;
+
+    if (own && strcmp(own, ours) == 0)
+        return IFG_OK;
+    if (own && *own)
+        status = hooks_add_variable(hooks, next, own, err);
+    return status ? status : hooks_add_variable(hooks, name, ours, err);
+}
+
+enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program *program,
+                                      const char *domains, struct ifg_error *err)
+{
+    char directory[PATH_MAX];
+    char path[PATH_MAX + 64];
+    enum ifg_status status;
+
+    if (program->kind != PROGRAM_ORDINARY) {
+        program_reason(program, hooks->no_annotations, sizeof hooks->no_annotations);
+        return IFG_OK;
+    }
+    if (!hooks_find_directory(directory, hooks->no_annotations, sizeof hooks->no_annotations))
+        return IFG_OK;
+    if (!is_there(directory, NOTES_LIBRARY)) {
+        snprintf(hooks->no_annotations, sizeof hooks->no_annotations,
+                 NOTES_LIBRARY " is missing in %.256s", directory);
+        return IFG_OK;
+    }
+    snprintf(path, sizeof path, "%s/" NOTES_LIBRARY, directory);
+    status = take_variable(hooks, "NVTX_INJECTION64_PATH", IFG_ENV_NVTX_NEXT, path, err);
+    if (!status)
+        status = take_variable(hooks, "INTEL_LIBITTNOTIFY64", IFG_ENV_ITT_NEXT, path, err);
+    if (!status && domains)
+        status = hooks_add_variable(hooks, IFG_ENV_ANNOTATIONS, domains, err);
+    hooks->annotations = !status;
+    return status;
 }

@@ -15,12 +15,14 @@
 #include "record/launch.h"
 #include "record/program.h"
 
-#define HOOKS_VARIABLES 9
+#define HOOKS_VARIABLES 16
 
 struct hooks {
-    bool preload;     /* the loader puts our library into the program and its children */
-    bool python;      /* Python programs find our import hook */
-    char reason[512]; /* why there is no preload; "" if there is */
+    bool preload;             /* the loader puts our library into the program and its children */
+    bool python;              /* Python programs find our import hook */
+    char reason[512];         /* why there is no preload; "" if there is */
+    bool annotations;         /* NVTX and ITT of the program lead to our library */
+    char no_annotations[512]; /* why not; "" if they do */
     struct launch_variable variables[HOOKS_VARIABLES];
     size_t variable_count;
 };
@@ -38,6 +40,12 @@ enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program
  * first and a malloc that the user preloads second. False with the reason: it cannot be. */
 bool hooks_add_memory(struct hooks *hooks, const struct program *program, const char *ring,
                       char *reason, size_t size);
+
+/* Names our library of annotations to NVTX and ITT, and remembers one that the user had named.
+ * domains: those that are wanted, NULL for all. It is IFG_OK if that cannot be; no_annotations
+ * tells why. */
+enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program *program,
+                                      const char *domains, struct ifg_error *err) IFG_MUST_CHECK;
 
 void hooks_fini(struct hooks *hooks);
 

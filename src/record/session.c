@@ -145,6 +145,11 @@ enum ifg_status session_open_output(struct session *session, const char *program
     return IFG_OK;
 }
 
+static bool are_annotations_off(const struct session *session)
+{
+    return session->options->annotations && strcmp(session->options->annotations, "off") == 0;
+}
+
 /* What the command gets besides its own environment. */
 static enum ifg_status prepare_environment(struct session *session, const char *path,
                                            struct ifg_error *err)
@@ -165,6 +170,8 @@ static enum ifg_status prepare_environment(struct session *session, const char *
     unhooked_add_program(&session->runtimes, program.path);
     status = hooks_prepare(hooks, &program, session->options->ops, err);
     session->result->hooked = hooks->preload;
+    if (!status && !are_annotations_off(session))
+        status = hooks_add_annotations(hooks, &program, session->options->annotations, err);
     return status;
 }
 
@@ -497,6 +504,29 @@ static void write_silent_runtime(struct session *session, const struct runtime *
                        *reason ? reason : "no process used it");
 }
 
+/* Annotations that no process has told of. */
+static void write_silent_annotations(struct session *session)
+{
+    struct instruments *instruments = &session->result->instruments;
+    const char *reason = "no process used NVTX or ITT";
+    bool is_missing = *session->hooks.no_annotations != '\0';
+
+    if (instruments_find(instruments, "annotations"))
+        return;
+    if (!session->options->command)
+        reason = "NVTX and ITT look for a collector when a program starts: start it with "
+                 "'inferogram record -- CMD'";
+    else if (are_annotations_off(session))
+        reason = "--annotations off was given";
+    else if (is_missing)
+        reason = session->hooks.no_annotations;
+    else if (!session->hooks.annotations)
+        reason = session->options->hook == SESSION_HOOK_NONE ? "--hook none was given"
+                                                             : "--hook uprobe was given";
+    instruments_report(instruments, session->recording.sink.writer, "annotations",
+                       is_missing ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF, reason);
+}
+
 static void write_instruments(struct session *session)
 {
     struct instruments *instruments = &session->result->instruments;
@@ -514,6 +544,7 @@ static void write_instruments(struct session *session)
                                                    : "no process carried libinferogram");
     for (size_t i = 0; runtimes[i]; i++)
         write_silent_runtime(session, runtimes[i], told);
+    write_silent_annotations(session);
 }
 
 static void write_refused(struct session *session)

@@ -112,12 +112,13 @@ struct session_options {
     enum session_hook hook;
     struct probe_file *const *probes; /* descriptions of runtimes to be followed by probes */
     size_t probe_count;
-    uint32_t ops;        /* operators of every so many inferences; 0: none */
-    uint32_t sample_hz;  /* call stacks, so many a second of CPU time; 0: see the next */
-    double overhead_pct; /* as many as slow the program down by this much; 0: none */
-    bool machine_alone;  /* samples, say, were asked for: a process without a runtime will do */
-    bool sched;          /* switches and wakeups, even without samples */
-    bool memory;         /* allocations, and the resident memory every 10 ms */
+    const char *annotations; /* "off", or domains of NVTX and ITT; NULL: all */
+    uint32_t ops;            /* operators of every so many inferences; 0: none */
+    uint32_t sample_hz;      /* call stacks, so many a second of CPU time; 0: see the next */
+    double overhead_pct;     /* as many as slow the program down by this much; 0: none */
+    bool machine_alone;      /* samples, say, were asked for: a process without a runtime will do */
+    bool sched;              /* switches and wakeups, even without samples */
+    bool memory;             /* allocations, and the resident memory every 10 ms */
     struct session_capture capture;
     bool no_gpu;         /* leave accelerators out of what is looked at */
     bool no_sources;     /* leave the text of sampled files out of the trace */

@@ -11,11 +11,13 @@
 #define IFG_TRACE_KEYS_H
 
 /* Attributes of any zone. */
-#define TRACE_KEY_NAME    "name" /* of this one alone */
-#define TRACE_KEY_TEXT    "text"
-#define TRACE_KEY_VALUE   "value"
-#define TRACE_KEY_CAT     "cat"     /* Chrome's category, of imported events */
-#define TRACE_KEY_REQUEST "request" /* that a stage belongs to */
+#define TRACE_KEY_NAME     "name" /* of this one alone */
+#define TRACE_KEY_TEXT     "text"
+#define TRACE_KEY_VALUE    "value"
+#define TRACE_KEY_PAYLOAD  "payload"  /* the number that came with an annotation */
+#define TRACE_KEY_CATEGORY "category" /* of an annotation, by name or number */
+#define TRACE_KEY_CAT      "cat"      /* Chrome's category, of imported events */
+#define TRACE_KEY_REQUEST  "request"  /* that a stage belongs to */
 
 /* Of what models do. */
 #define TRACE_KEY_SESSION        "session"        /* its number in the program */

@@ -40,6 +40,10 @@
 #define IFG_ENV_PROFILE "IFG_PROFILE"      /* profiling handles: src/handles/command.h */
 #define IFG_ENV_OPS     "IFG_OPS" /* hooks: operators of every Nth inference; not set: none */
 
+#define IFG_ENV_ANNOTATIONS "IFG_ANNOTATIONS" /* domains of NVTX and ITT; not set: all */
+#define IFG_ENV_NVTX_NEXT   "IFG_NVTX_NEXT"   /* injection library configured before ours */
+#define IFG_ENV_ITT_NEXT    "IFG_ITT_NEXT"    /* the same for ITT */
+
 /* ---- rings --------------------------------------------------------------------------------------
  */
 
@@ -87,7 +91,7 @@ struct ifg_wire_attribute {
 
 struct ifg_wire_open {
     uint64_t start;
-    uint32_t location;
+    uint32_t location; /* 0: it has ended, and only its place is taken */
     uint32_t reserved;
 };
 

@@ -44,6 +44,7 @@ END
 if ! $compiler -shared -fPIC -o "$hooks/libinferogram-preload.so" preload.c; then
     skip_all "tools: no compiler ($compiler) for the stand-ins"
 fi
+# Without libinferogram-annotations.so: annotations have tests of their own.
 : >"$hooks/libinferogram-ort.so"
 cat >"$hooks/python/sitecustomize.py" <<'END'
 import os

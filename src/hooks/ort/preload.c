@@ -27,6 +27,7 @@
 #define SESSION        "IFG_SESSION"
 #define PROFILE        "IFG_PROFILE" /* profiling handles, without a recorder */
 #define HOOKS_LIBRARY  "libinferogram-ort.so"
+#define NOTES_LIBRARY  "libinferogram-annotations.so"
 #define HOOKS_FUNCTION "ifg_ort_wrap_base"
 #define TELL_FUNCTION  "ifg_confine" /* of libinferogram, which the hooks bring with them */
 
@@ -317,9 +318,26 @@ void *preload_dlsym_ort(void *handle, const char *name)
 
 /* ---- programs that confine themselves ---- */
 
+/* NVTX and ITT load our library at their first annotation. If that is still to come, it must not
+ * come now: without us, nothing would be loaded, and no system call be made. Where there is another
+ * injection, it would be. */
+static void disarm_annotations(void)
+{
+    static const char *const variables[][2] = { { "NVTX_INJECTION64_PATH", "IFG_NVTX_NEXT" },
+                                                { "INTEL_LIBITTNOTIFY64", "IFG_ITT_NEXT" } };
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *path = getenv(variables[i][0]);
+
+        if (path && strstr(path, "/" NOTES_LIBRARY) && !getenv(variables[i][1]))
+            unsetenv(variables[i][0]);
+    }
+}
+
 static void confine_begins(enum ifg_confinement confinement)
 {
-    __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(&confined, true, __ATOMIC_RELAXED))
+        disarm_annotations();
     if (tell)
         tell((int)confinement);
 }
