@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define MOST   0.04 /* of a CPU; begin and end of a recording have the rest of 5 % */
-#define LEAST  0.25 /* of that is for stacks, however much the rest takes */
+#define LEAST  0.10 /* of that is for stacks, however much the rest takes */
 #define WEIGHT 0.25 /* of the newest reading */
 
 double own_cost_share(struct own_cost *cost, const struct own_cost_reading *reading)
