@@ -66,6 +66,10 @@ void ifg_bytes_put_varint(struct ifg_bytes *bytes, uint64_t value)
 {
     uint8_t encoded[IFG_VARINT_MAX];
 
+    if (!bytes->failed && bytes->capacity - bytes->size >= IFG_VARINT_MAX) { /* nearly always */
+        bytes->size = (size_t)(ifg_varint_write(bytes->data + bytes->size, value) - bytes->data);
+        return;
+    }
     ifg_bytes_put(bytes, encoded, (size_t)(ifg_varint_write(encoded, value) - encoded));
 }
 

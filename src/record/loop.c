@@ -27,6 +27,8 @@
 #define CLOCK_EVERY_NS   (500 * MS)
 #define CLOCK_FIRST_NS   (4 * MS)
 #define SCAN_EVERY_NS    (100 * MS)
+#define SCAN_MOST_NS     (1000 * MS)
+#define SCAN_PART        200u /* a scan takes one part in so many of the time */
 #define EXEC_CHECK_NS    (400 * MS)
 #define RUNTIME_SOON_NS  (250 * MS) /* looking for runtimes that no hook told of, at first */
 #define RUNTIME_LOOK_NS  (1000 * MS)
@@ -508,9 +510,14 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
         session->next_clock_ns = now_ns + clock_interval_ns(session, now_ns);
     }
     if (now_ns >= session->next_scan_ns) {
+        uint64_t used_ns = ifg_thread_cpu_ns(), pause_ns;
+
         let_go_if_forbidden(session);
         scan_descendants(session, now_ns);
-        session->next_scan_ns = now_ns + SCAN_EVERY_NS;
+        /* Programs for GPUs have thousands of mappings, which take milliseconds. */
+        pause_ns = SCAN_PART * (ifg_thread_cpu_ns() - used_ns);
+        pause_ns = pause_ns < SCAN_EVERY_NS ? SCAN_EVERY_NS : pause_ns;
+        session->next_scan_ns = now_ns + (pause_ns < SCAN_MOST_NS ? pause_ns : SCAN_MOST_NS);
     }
     if (session->sleep_ns && now_ns >= session->next_files_ns) { /* not while rings fill */
         for (struct target *t = session->targets; t; t = target_next(t))

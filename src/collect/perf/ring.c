@@ -87,6 +87,7 @@ static uint64_t begin_copy(struct ring *ring, uint64_t *out_tail)
     if (head - *out_tail > ring->size) /* cannot be: the kernel never overtakes us */
         *out_tail = head;
     compact(ring);
+    ring->is_timed = false;
     return head;
 }
 
@@ -104,19 +105,26 @@ bool ring_copy_apart(struct ring *ring, struct ifg_bytes *samples)
 {
     uint64_t tail;
     uint64_t head = begin_copy(ring, &tail);
+    uint64_t from = tail; /* of small records behind each other, which are copied at once */
+    struct ifg_bytes *to = NULL;
     bool ok = true;
 
     while (head - tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header record; /* in one piece: all sizes are multiples of its own */
+        struct ifg_bytes *wanted;
 
         memcpy(&record, ring->data + ((size_t)tail & (ring->size - 1)), sizeof record);
         if (record.size < sizeof record || record.size > head - tail)
             break; /* cannot be either */
-        if (!copy_bytes(ring, tail, record.size,
-                        record.type == PERF_RECORD_SAMPLE ? samples : &ring->waiting))
-            ok = false;
+        wanted = record.type == PERF_RECORD_SAMPLE ? samples : &ring->waiting;
+        if (to != wanted || wanted == samples) {
+            ok = (!to || copy_bytes(ring, from, (size_t)(tail - from), to)) && ok;
+            from = tail;
+            to = wanted;
+        }
         tail += record.size;
     }
+    ok = (!to || copy_bytes(ring, from, (size_t)(tail - from), to)) && ok;
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
     return ok;
 }
@@ -139,4 +147,27 @@ void ring_next(struct ring *ring)
     const struct perf_event_header *record = ring_peek(ring);
 
     ring->taken = record ? ring->taken + record->size : ring->waiting.size;
+    ring->is_timed = false;
+}
+
+struct ring *ring_oldest(struct ring *rings, size_t count, uint64_t before_ns,
+                         ring_time_of *time_of)
+{
+    struct ring *found = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct ring *ring = &rings[i];
+
+        if (!ring->is_timed) {
+            const struct perf_event_header *record = ring->page ? ring_peek(ring) : NULL;
+
+            ring->next_ns = record ? time_of(record) : UINT64_MAX;
+            ring->is_timed = true;
+        }
+        if (ring->next_ns < before_ns) {
+            before_ns = ring->next_ns;
+            found = ring;
+        }
+    }
+    return found;
 }

@@ -128,4 +128,57 @@ static void no_memory_and_nonsense(void)
     end();
 }
 
-TAP_MAIN(TAP_CASE(samples_go_elsewhere), TAP_CASE(all_in_one_row), TAP_CASE(no_memory_and_nonsense))
+static uint64_t first_word(const struct perf_event_header *record)
+{
+    return ((const uint64_t *)(const void *)record)[1];
+}
+
+/* Takes the next record of the three rings that is older than this; its time, or 0. */
+static uint64_t take(struct ring *rings, uint64_t before_ns)
+{
+    struct ring *found = ring_oldest(rings, 3, before_ns, first_word);
+    uint64_t time_ns = found ? first_word(ring_peek(found)) : 0;
+
+    if (found)
+        ring_next(found);
+    return time_ns;
+}
+
+static void oldest_of_several(void)
+{
+    static struct perf_event_mmap_page pages[2];
+    static uint64_t words[2][RING_SIZE / 8];
+    struct ring rings[3] = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 } }; /* the second is closed */
+
+    for (size_t i = 0; i < 2; i++) {
+        begin(0);
+        put(PERF_RECORD_SWITCH, 16, 10 + i);
+        put(PERF_RECORD_SWITCH, 16, 20 - i);
+        memcpy(&pages[i], &page, sizeof page);
+        memcpy(words[i], data, sizeof data);
+        rings[2 * i] = ring;
+        rings[2 * i].page = &pages[i];
+        rings[2 * i].data = (const uint8_t *)words[i];
+        CHECK(ring_copy(&rings[2 * i]));
+    }
+    CHECK_UINT(take(rings, 10), 0);
+    CHECK_UINT(take(rings, 20), 10);
+    CHECK_UINT(take(rings, 20), 11);
+    CHECK_UINT(take(rings, 20), 19);
+    CHECK_UINT(take(rings, 20), 0);
+    CHECK_UINT(take(rings, 21), 20);
+    CHECK_UINT(take(rings, UINT64_MAX), 0);
+
+    begin(0); /* what comes later is seen */
+    put(PERF_RECORD_SWITCH, 16, 30);
+    memcpy(words[0] + 4, data, 16);
+    pages[0].data_head += 16;
+    CHECK(ring_copy(&rings[0]));
+    CHECK_UINT(take(rings, UINT64_MAX), 30);
+    CHECK_UINT(take(rings, UINT64_MAX), 0);
+    ifg_bytes_fini(&rings[0].waiting);
+    ifg_bytes_fini(&rings[2].waiting);
+}
+
+TAP_MAIN(TAP_CASE(samples_go_elsewhere), TAP_CASE(all_in_one_row), TAP_CASE(no_memory_and_nonsense),
+         TAP_CASE(oldest_of_several))

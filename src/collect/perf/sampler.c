@@ -374,30 +374,6 @@ static void drop_ended(struct sampler *sampler)
             epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, events[i].data.fd, NULL);
 }
 
-/* The ring whose next record is the oldest; NULL if none is older than `before`. */
-static struct ring *oldest(struct sampler *sampler, uint64_t before)
-{
-    struct ring *found = NULL;
-    uint64_t found_ns = before;
-
-    for (size_t i = 0; i < sampler->ring_count; i++) {
-        const struct perf_event_header *record;
-        uint64_t time_ns;
-
-        if (!sampler->rings[i].page)
-            continue;
-        record = ring_peek(&sampler->rings[i]);
-        if (!record)
-            continue;
-        time_ns = record_time(record);
-        if (time_ns < found_ns) {
-            found_ns = time_ns;
-            found = &sampler->rings[i];
-        }
-    }
-    return found;
-}
-
 /* Asks for each of the samples that came last whether it may wait. */
 static void ask(struct sampler *sampler, size_t from, const struct sampler_events *events)
 {
@@ -449,7 +425,7 @@ static void tell_others(struct sampler *sampler, uint64_t before,
 {
     struct ring *ring;
 
-    while ((ring = oldest(sampler, before))) {
+    while ((ring = ring_oldest(sampler->rings, sampler->ring_count, before, record_time))) {
         const struct perf_event_header *record = ring_peek(ring);
 
         if (record_changes_code(record))

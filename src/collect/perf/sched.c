@@ -264,24 +264,6 @@ bool sched_has_disk(const struct sched *sched)
 
 /* ---- reading ---- */
 
-/* The ring whose next record is the oldest; NULL if none is older than `before`. */
-static struct ring *oldest(struct sched *sched, uint64_t before_ns)
-{
-    struct ring *found = NULL;
-
-    for (size_t i = 0; i < sched->ring_count; i++) {
-        struct ring *ring = &sched->rings[i];
-        const struct perf_event_header *record = ring->page ? ring_peek(ring) : NULL;
-        uint64_t time_ns = record ? sched_record_time(record) : UINT64_MAX;
-
-        if (time_ns < before_ns) {
-            before_ns = time_ns;
-            found = ring;
-        }
-    }
-    return found;
-}
-
 void sched_read(struct sched *sched, uint64_t before_ns, const struct sched_events *events)
 {
     struct ring *ring;
@@ -289,7 +271,7 @@ void sched_read(struct sched *sched, uint64_t before_ns, const struct sched_even
     for (size_t i = 0; i < sched->ring_count; i++)
         if (sched->rings[i].page && !ring_copy(&sched->rings[i]))
             sched->lost++;
-    while ((ring = oldest(sched, before_ns))) {
+    while ((ring = ring_oldest(sched->rings, sched->ring_count, before_ns, sched_record_time))) {
         struct sched_change change;
 
         if (sched_understand(&sched->layout, ring_peek(ring), &change, &sched->lost))

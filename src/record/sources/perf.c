@@ -8,6 +8,7 @@
 #include "collect/perf/calibrate.h"
 #include "collect/perf/pipeline.h"
 #include "record/overhead.h"
+#include "record/own_cost.h"
 #include "record/source.h"
 #include "trace/keys.h"
 
@@ -27,8 +28,10 @@ struct sampled {
     double sample_us;          /* that one takes; 0: not known */
     bool sampling;             /* at this moment */
     uint64_t next_drain_ns;
-    double chain_us;       /* that reading Python calls adds to one, on average */
-    uint64_t next_look_ns; /* at that */
+    double chain_us; /* that reading Python calls adds to one, on average */
+    struct own_cost own_cost;
+    uint64_t begin_ns;     /* since when own_cost is looked at */
+    uint64_t next_look_ns; /* at these two */
 };
 
 static void report(struct sampled *sampled, enum trace_instrument_state state, const char *reason)
@@ -58,9 +61,11 @@ static void on_inference(void *user, uint32_t key, uint64_t start_ns, uint64_t e
 
 static void watch_cost(struct sampled *sampled)
 {
+    sampled->begin_ns = ifg_monotonic_ns();
+    sampled->own_cost.last.cpu_ns = ifg_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     sampled->overhead = overhead_create(
         sampled->recording->options->sample_hz ? 0 : sampled->recording->options->overhead_pct,
-        ifg_monotonic_ns());
+        sampled->begin_ns);
     sampled->recording->sink.inference = sampled->overhead ? on_inference : NULL;
     sampled->recording->sink.inference_user = sampled->overhead;
 }
@@ -131,22 +136,47 @@ static void start(void *state)
 }
 
 /* Chains of Python calls are read while a thread stands still, and how long they are shows only
- * then. Where that is more than the budget, there is a pause for a part of the time. */
-static void look_at_chains(struct sampled *sampled, uint64_t now_ns)
+ * then. The share of the time in which samples are inside the budget with them. */
+static double share_by_chains(struct sampled *sampled, const struct pipeline_counts *counts)
+{
+    if (counts->python.chains < LOOK_CHAINS || counts->sampler.samples < LOOK_CHAINS)
+        return 1;
+    sampled->chain_us = counts->python.chain_us / (double)counts->sampler.samples;
+    return sampled->sample_us > 0
+               ? calibrate_share(sampled->sample_us + sampled->chain_us, sampled->hz,
+                                 sampled->recording->options->overhead_pct)
+               : 1;
+}
+
+/* The same for what the recorder takes by itself. */
+static double share_by_own_cost(struct sampled *sampled, const struct pipeline_counts *counts,
+                                uint64_t now_ns)
+{
+    struct overhead_result result;
+    struct own_cost_reading reading = { .time_ns = now_ns - sampled->begin_ns,
+                                        .cpu_ns = ifg_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+                                        .stack_ns = counts->unwind_ns };
+
+    overhead_tell(sampled->overhead, now_ns, &result);
+    reading.on_ns = (uint64_t)(result.on_share * (double)reading.time_ns);
+    return own_cost_share(&sampled->own_cost, &reading);
+}
+
+/* Where samples turn out to cost more than they may, there is a pause for a part of the time. Who
+ * has asked for a rate gets it. */
+static void look_at_cost(struct sampled *sampled, uint64_t now_ns)
 {
     struct pipeline_counts counts;
-    double most = sampled->recording->options->overhead_pct;
+    double share, own_share;
 
-    if (now_ns < sampled->next_look_ns)
+    if (now_ns < sampled->next_look_ns || !sampled->overhead)
         return;
     sampled->next_look_ns = now_ns + LOOK_NS;
     pipeline_count(sampled->profile, &counts);
-    if (counts.python.chains < LOOK_CHAINS || counts.sampler.samples < LOOK_CHAINS)
-        return;
-    sampled->chain_us = counts.python.chain_us / (double)counts.sampler.samples;
-    if (sampled->overhead && !sampled->recording->options->sample_hz && sampled->sample_us > 0)
-        overhead_limit(sampled->overhead,
-                       calibrate_share(sampled->sample_us + sampled->chain_us, sampled->hz, most));
+    share = share_by_chains(sampled, &counts);
+    own_share = share_by_own_cost(sampled, &counts, now_ns);
+    if (!sampled->recording->options->sample_hz)
+        overhead_limit(sampled->overhead, own_share < share ? own_share : share);
 }
 
 /* It comes when it is due, however much there was: *out_any is left alone. */
@@ -167,7 +197,7 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
     if (sampled->recording->deadline_ns)
         pipeline_limit(sampled->profile, sampled->recording->since_ns,
                        sampled->recording->deadline_ns);
-    look_at_chains(sampled, now_ns);
+    look_at_cost(sampled, now_ns);
     pipeline_drain(sampled->profile, false);
     if (sampled->hz)
         sampled->next_drain_ns = now_ns + DRAIN_SAMPLES * 1000000000ull / sampled->hz;
