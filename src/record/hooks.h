@@ -15,7 +15,7 @@
 #include "record/launch.h"
 #include "record/program.h"
 
-#define HOOKS_VARIABLES 9
+#define HOOKS_VARIABLES 12
 
 struct hooks {
     bool preload;     /* the loader puts our library into the program and its children */
@@ -38,6 +38,11 @@ enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program
  * first and a malloc that the user preloads second. False with the reason: it cannot be. */
 bool hooks_add_memory(struct hooks *hooks, const struct program *program, const char *ring,
                       char *reason, size_t size);
+
+/* Names the library that follows GPUs to CUDA's driver. One that the user has configured is called
+ * by it. False with the reason: it cannot be. */
+bool hooks_add_device(struct hooks *hooks, const struct program *program, bool full, char *reason,
+                      size_t size);
 
 void hooks_fini(struct hooks *hooks);
 

@@ -77,6 +77,21 @@ enum ifg_wire_kind {
     IFG_WIRE_FLOW_BEGIN = 10, /* reference = location; u64 id */
     IFG_WIRE_FLOW_STEP = 11,
     IFG_WIRE_FLOW_END = 12,
+    IFG_WIRE_CALL = 13, /* of a device's driver; reference = location; u64 duration, correlation */
+    IFG_WIRE_WORK = 14, /* of a device: ticks = start, CLOCK_MONOTONIC ns; struct ifg_wire_work */
+};
+
+/* What a device did. Parts that are not known, or make no sense, are 0. */
+struct ifg_wire_work {
+    uint64_t duration_ns;
+    uint64_t bytes; /* copied, set, allocated; UINT64_MAX: not known */
+    uint64_t graph_node;
+    uint32_t graph;
+    uint32_t correlation;
+    uint32_t device, context, stream; /* numbers in the process */
+    uint32_t grid[3], block[3];       /* of a kernel, from here on; grid[0] is 0: it is none */
+    uint32_t registers;               /* of a thread */
+    uint32_t static_shared, dynamic_shared; /* bytes */
 };
 
 struct ifg_wire_attribute {
@@ -125,6 +140,7 @@ struct ifg_wire_ring {
 
 static_assert(sizeof(struct ifg_wire_zone) == IFG_WIRE_SLOT, "a zone is one slot");
 static_assert(sizeof(struct ifg_wire_record) == IFG_WIRE_SLOT, "a record begins with one slot");
+static_assert(sizeof(struct ifg_wire_work) == 5 * IFG_WIRE_SLOT, "layout");
 static_assert(offsetof(struct ifg_wire_ring, tail) == 64, "consumer has its own cache line");
 static_assert(sizeof(struct ifg_wire_ring) == IFG_WIRE_PAGE, "a ring header is one page");
 
@@ -164,6 +180,7 @@ enum ifg_wire_definition_kind {
     IFG_WIRE_DEFINE_PROPERTY = 3,   /* struct ifg_wire_property, then key, value */
     IFG_WIRE_DEFINE_INSTRUMENT = 4, /* the same: `model` is the state; name, reason */
     IFG_WIRE_DEFINE_FILE = 5,       /* the same: kind, path; the recorder takes the file over */
+    IFG_WIRE_DEFINE_DEVICE = 6,     /* the same: `model` is its number; name, id */
 };
 
 #define IFG_WIRE_STRING_MAX 1024u
