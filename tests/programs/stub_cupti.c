@@ -5,10 +5,10 @@
  *
  *     taken         another profiler subscribed before
  *     rights        kernels may not be recorded by this user
+ *     virtual       nor on this device
  *     stolen        another profiler registered its buffers after us
  *     slow          full buffers are handed out only when somebody flushes
  *     realtime      no callback for timestamps: times are CLOCK_REALTIME
- *     lacking       a function is missing (built with -DSTUB_LACKS)
  */
 #include "stub_cuda.h"
 
@@ -290,6 +290,8 @@ int cuptiActivityEnable(uint32_t kind)
 {
     if (kind == 10 && is_asked("rights"))
         return 35;
+    if (kind == 10 && is_asked("virtual"))
+        return 40;
     if (kind < sizeof kinds)
         kinds[kind] = 1;
     return 0;
@@ -364,6 +366,6 @@ int cuptiActivityRegisterTimestampCallback(uint64_t (*now)(void))
 
 int cuptiGetResultString(int result, const char **out)
 {
-    *out = result == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR_UNKNOWN";
+    *out = result == 40 ? "CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED" : "CUPTI_ERROR_UNKNOWN";
     return 0;
 }

@@ -51,15 +51,15 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
     struct device_watch *watch;
 
     if (!options->command || options->gpu == SESSION_GPU_OFF ||
-        options->hook == SESSION_HOOK_NONE || options->hook == SESSION_HOOK_UPROBE ||
-        (options->gpu == SESSION_GPU_AUTO && !has_driver()))
+        options->hook == SESSION_HOOK_NONE || options->hook == SESSION_HOOK_UPROBE)
         return IFG_OK;
     watch = ifg_alloc(1, sizeof *watch);
     *out_state = watch;
     if (!watch)
         return ifg_fail_no_memory(err, NULL);
     watch->recording = recording;
-    arm(watch);
+    if (options->gpu != SESSION_GPU_AUTO || has_driver())
+        arm(watch);
     return IFG_OK;
 }
 
@@ -68,12 +68,12 @@ static bool begin(void *state)
 {
     struct device_watch *watch = state;
 
-    if (!watch->armed)
+    if (!watch->armed && watch->reason[0])
         sink_instrument(&watch->recording->sink, IFG_GPU_INSTRUMENT, TRACE_INSTRUMENT_UNAVAILABLE,
                         watch->reason);
     else if (!has_driver())
         sink_instrument(&watch->recording->sink, IFG_GPU_INSTRUMENT, TRACE_INSTRUMENT_OFF,
-                        "there is no CUDA driver on this machine");
+                        "no CUDA driver");
     else
         sink_instrument(&watch->recording->sink, IFG_GPU_INSTRUMENT, TRACE_INSTRUMENT_OFF,
                         "the program did not use CUDA");
