@@ -232,6 +232,13 @@ static enum ifg_status find_region(pid_t pid, int *out_fd, enum ifg_status *out_
     return status;
 }
 
+static const char *device_wish(enum session_gpu gpu)
+{
+    if (gpu == SESSION_GPU_OFF)
+        return NULL;
+    return gpu == SESSION_GPU_FULL ? "full" : "kernels";
+}
+
 /* Loads the hooks into the process. What is recorded then comes through its region. */
 static enum ifg_status begin_injection(struct session *session, pid_t pid, int *fd,
                                        enum ifg_status *out_region, struct ifg_error *no_region,
@@ -248,8 +255,11 @@ static enum ifg_status begin_injection(struct session *session, pid_t pid, int *
                         "cannot inject into pid %d: it has confined itself (seccomp), and what is "
                         "injected makes system calls; leave --hook inject out",
                         (int)pid);
-    status = inject_begin(&(struct inject_options){ .pid = pid, .hooks_dir = directory },
+    status = inject_begin(&(struct inject_options){ .pid = pid,
+                                                    .hooks_dir = directory,
+                                                    .device = device_wish(session->options->gpu) },
                           &session->injection, err);
+    session->recording.device_reason = session->injection.device_reason;
     if (!status && *fd < 0)
         *out_region = process_open_region(pid, fd, no_region);
     return status;

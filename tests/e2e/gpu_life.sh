@@ -42,4 +42,16 @@ is "attached: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, 
 ok "attached: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
 is "attached: whose launch was seen" "$(rows "SELECT count(*) FROM gpu_slice WHERE launch_slice IS NULL")" 0
 
+# Not armed: the hook is loaded into it.
+spawn "$PROGRAMS/gpu_app" 0 4 await >await.out 2>await.err
+app=$spawned
+until_true 60 grep -q memfd:inferogram "/proc/$app/maps"
+until_true 60 grep -q libcuda.so.1 "/proc/$app/maps"
+ok "injected" "$INFEROGRAM" record --no-sample --no-resources --hook inject --pid "$app" --duration 1 -q -f -o "$trace"
+ended "$app"
+is "injected: the program's status is its own" "$status $(cat await.err)" "0 "
+is "injected: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, sets"
+ok "injected: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
+is "injected: whose launch was seen" "$(rows "SELECT count(*) FROM gpu_slice WHERE launch_slice IS NULL")" 0
+
 done_testing

@@ -29,7 +29,7 @@
 #define QUIET_LAUNCHES 200u
 
 EXPORT int InitializeInjection(void);
-EXPORT int ifg_cupti_begin(void);
+EXPORT int ifg_cupti_begin(const char *what);
 EXPORT int ifg_cupti_end(void);
 
 enum state { IDLE, WATCHING, REFUSED, GONE };
@@ -271,20 +271,18 @@ static void at_exit(void)
     pthread_mutex_unlock(&lock);
 }
 
-static bool is_wanted(void)
+static bool is_wanted(const char *asked)
 {
-    const char *asked = secure_getenv(IFG_ENV_GPU);
-
     is_full = asked && strcmp(asked, "full") == 0;
     return !asked || strcmp(asked, "off") != 0;
 }
 
-static int start(void)
+static int start(const char *what)
 {
     static bool is_registered;
     int saved_errno = errno;
 
-    if (!is_wanted() || !ifg_device_may_watch())
+    if (!is_wanted(what) || !ifg_device_may_watch())
         return 1;
     pthread_mutex_lock(&lock);
     begin();
@@ -320,13 +318,13 @@ static void call_other(void)
 int InitializeInjection(void)
 {
     call_other();
-    return start();
+    return start(secure_getenv(IFG_ENV_GPU));
 }
 
 /* For a recorder that puts us into a program that runs already. */
-int ifg_cupti_begin(void)
+int ifg_cupti_begin(const char *what)
 {
-    return start();
+    return start(what);
 }
 
 int ifg_cupti_end(void)

@@ -50,15 +50,18 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
     const struct session_options *options = recording->options;
     struct device_watch *watch;
 
-    if (!options->command || options->gpu == SESSION_GPU_OFF ||
-        options->hook == SESSION_HOOK_NONE || options->hook == SESSION_HOOK_UPROBE)
+    if ((!options->command && (!recording->device_reason || !*recording->device_reason)) ||
+        options->gpu == SESSION_GPU_OFF || options->hook == SESSION_HOOK_NONE ||
+        options->hook == SESSION_HOOK_UPROBE)
         return IFG_OK;
     watch = ifg_alloc(1, sizeof *watch);
     *out_state = watch;
     if (!watch)
         return ifg_fail_no_memory(err, NULL);
     watch->recording = recording;
-    if (options->gpu != SESSION_GPU_AUTO || has_driver())
+    if (!options->command)
+        snprintf(watch->reason, sizeof watch->reason, "%s", recording->device_reason);
+    else if (options->gpu != SESSION_GPU_AUTO || has_driver())
         arm(watch);
     return IFG_OK;
 }
