@@ -14,6 +14,7 @@
 #define KIND_DEVICE 10u /* TRACE_LOCATION_DEVICE, _DRIVER */
 #define KIND_DRIVER 11u
 #define NAP_NS      500000u
+#define TIMED_EVERY 64u /* calls */
 #define WORK_SLOTS  (1u + (uint32_t)sizeof(struct ifg_wire_work) / IFG_WIRE_SLOT)
 
 uint32_t ifg_device_location(int is_call, const char *name, const char *what)
@@ -45,6 +46,39 @@ void ifg_device_call(uint32_t location, uint64_t start, uint64_t correlation)
     payload[0] = now > start ? now - start : 0;
     payload[1] = correlation;
     client_emit(IFG_WIRE_CALL, start, location, payload, sizeof payload);
+    if (!(__atomic_add_fetch(&client_control->device_calls, 1, __ATOMIC_RELAXED) % TIMED_EVERY)) {
+        __atomic_fetch_add(&client_control->device_call_ticks, client_now() - now,
+                           __ATOMIC_RELAXED);
+        __atomic_fetch_add(&client_control->device_calls_timed, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void ifg_device_cost(uint64_t read_ns)
+{
+    if (client_control)
+        __atomic_fetch_add(&client_control->device_read_ns, read_ns, __ATOMIC_RELAXED);
+}
+
+void ifg_device_follow(int is_followed)
+{
+    if (client_control)
+        __atomic_store_n(&client_control->devices,
+                         is_followed ? IFG_WIRE_DEVICES_FOLLOWED : IFG_WIRE_DEVICES_NONE,
+                         __ATOMIC_RELEASE);
+}
+
+int ifg_device_is_asked(void)
+{
+    return client_control &&
+           __atomic_load_n(&client_control->recording, __ATOMIC_ACQUIRE) ==
+               IFG_WIRE_RECORDING_ENDS &&
+           __atomic_load_n(&client_control->devices, __ATOMIC_RELAXED) == IFG_WIRE_DEVICES_FOLLOWED;
+}
+
+void ifg_device_told(void)
+{
+    if (client_control)
+        __atomic_store_n(&client_control->devices, IFG_WIRE_DEVICES_TOLD, __ATOMIC_RELEASE);
 }
 
 static void await_room(uint64_t *patience_ns)
@@ -89,7 +123,7 @@ int ifg_device_await(int while_recording, uint64_t at_most_ns)
     if (!control)
         return 0;
     now = __atomic_load_n(&control->recording, __ATOMIC_ACQUIRE);
-    if ((now != 0) == (while_recording != 0))
+    if ((now != 0) == (while_recording != 0) && !ifg_device_is_asked())
         syscall(SYS_futex, &control->recording, FUTEX_WAIT, now, at_most_ns ? &most : NULL, NULL,
                 0);
     return client_is_recorded();

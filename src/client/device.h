@@ -38,6 +38,17 @@ IFG_API void ifg_device_lost(uint64_t count);
  * whether somebody records. May return too early. */
 IFG_API int ifg_device_await(int while_recording, uint64_t at_most_ns);
 
+/* Whether devices are followed from now on: the recorder asks for what is held back at the end. */
+IFG_API void ifg_device_follow(int is_followed);
+
+/* Whether the recorder waits for it. Answer by ifg_device_told when it has been written. */
+IFG_API int ifg_device_is_asked(void);
+IFG_API void ifg_device_told(void);
+
+/* What it costs: CPU time that reading and writing work took. Calls are counted here, and some of
+ * them timed. */
+IFG_API void ifg_device_cost(uint64_t read_ns);
+
 /* Whether system calls may be made, and a recorder could ever come. */
 IFG_API int ifg_device_may_watch(void);
 

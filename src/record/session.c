@@ -265,8 +265,10 @@ static enum ifg_status begin_injection(struct session *session, pid_t pid, int *
     return status;
 }
 
-#define EJECT_TRIES   10
-#define EJECT_WAIT_US 100000
+#define DEVICES_WAIT_NS 300000000ull
+#define DEVICES_LOOK_US 2000u
+#define EJECT_TRIES     10
+#define EJECT_WAIT_US   100000
 
 /* Puts the program's table back. A moment at which that is safe may have to be waited for. */
 static void end_injection(struct session *session)
@@ -586,6 +588,28 @@ void session_limit(struct session *session, uint64_t end_ns)
     session->recording.sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
 }
 
+/* Work of devices is told a little later than it was done. The programs go on meanwhile. */
+static void await_devices(struct session *session)
+{
+    uint64_t until_ns = ifg_monotonic_ns() + DEVICES_WAIT_NS;
+    bool is_waiting = false;
+
+    for (struct target *t = session->targets; t; t = target_next(t))
+        is_waiting |= process_exists(target_pid(t)) && target_ask_devices(t);
+    while (is_waiting && ifg_monotonic_ns() < until_ns) {
+        usleep(DEVICES_LOOK_US);
+        is_waiting = false;
+        for (struct target *t = session->targets; t; t = target_next(t)) {
+            bool any = false;
+
+            if (!process_exists(target_pid(t)))
+                continue;
+            is_waiting |= target_awaits_devices(t);
+            target_drain(t, ifg_monotonic_ns(), &any);
+        }
+    }
+}
+
 /* All sources at once, as nearly as can be: to take probes out and to look up names takes long. */
 static void stop(struct session *session)
 {
@@ -597,6 +621,7 @@ static void stop(struct session *session)
     if (!session->recording.until_ns)
         return;
     session_limit(session, end_ns);
+    await_devices(session);
     for (struct target *t = session->targets; t; t = target_next(t))
         if (process_exists(target_pid(t)))
             target_stop(t);

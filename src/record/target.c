@@ -136,7 +136,7 @@ static void begin_recording(struct target *target)
         }
     }
     __atomic_store_n(&control->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-    set_recording(control, 1);
+    set_recording(control, IFG_WIRE_RECORDING_ON);
 }
 
 /* Killed, and on its way out: the kernel takes its memory before its locks. Or gone already, and
@@ -473,6 +473,22 @@ static void report_losses(struct target *target)
     if (target->files_lost)
         trace_writer_loss(writer, target->process, "profiles that could not be read",
                           target->files_lost);
+}
+
+bool target_ask_devices(struct target *target)
+{
+    if (__atomic_load_n(&target->control->devices, __ATOMIC_ACQUIRE) != IFG_WIRE_DEVICES_FOLLOWED)
+        return false;
+    set_recording(target->control, IFG_WIRE_RECORDING_ENDS);
+    return true;
+}
+
+bool target_awaits_devices(const struct target *target)
+{
+    return __atomic_load_n(&target->control->recording, __ATOMIC_RELAXED) ==
+               IFG_WIRE_RECORDING_ENDS &&
+           __atomic_load_n(&target->control->devices, __ATOMIC_ACQUIRE) ==
+               IFG_WIRE_DEVICES_FOLLOWED;
 }
 
 void target_stop(struct target *target)

@@ -59,6 +59,12 @@ enum ifg_status target_check_free(int fd, pid_t pid, struct ifg_error *err) IFG_
 enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
                             struct target **out_target, struct ifg_error *err) IFG_MUST_CHECK;
 
+/* Asks what follows devices in the process to hand out what it holds back. False: nobody does. */
+bool target_ask_devices(struct target *target);
+
+/* Whether that has not been answered yet. */
+bool target_awaits_devices(const struct target *target);
+
 /* The process goes on and records no more. What it has recorded is taken when it is closed. */
 void target_stop(struct target *target);
 

@@ -224,6 +224,16 @@ enum ifg_wire_ring_state {
 #define IFG_WIRE_CAN_CONFINE 1u /* makes no system calls in a program that confined itself */
 #define IFG_WIRE_IS_MEMFD    2u /* the region needs no file system: its memory is always there */
 
+#define IFG_WIRE_RECORDING_ON   1u
+#define IFG_WIRE_RECORDING_ENDS 2u /* on, but what is held back is to be handed out now */
+
+/* Of what follows devices in the program, and hands out their work a little later. */
+enum ifg_wire_devices {
+    IFG_WIRE_DEVICES_NONE = 0,
+    IFG_WIRE_DEVICES_FOLLOWED = 1,
+    IFG_WIRE_DEVICES_TOLD = 2, /* all of it, after IFG_WIRE_RECORDING_ENDS */
+};
+
 struct ifg_wire_control {
     uint64_t magic; /* stored last, with release */
     uint32_t version;
@@ -236,7 +246,7 @@ struct ifg_wire_control {
     char library_version[16];
 
     /* written by the recorder */
-    _Alignas(64) uint32_t recording; /* 0 off; anything else on */
+    _Alignas(64) uint32_t recording; /* 0 off; anything else on: IFG_WIRE_RECORDING_... */
     uint32_t lossless;               /* wait instead of dropping */
     uint32_t recorder_pid;
     uint32_t drained;         /* counts complete drains; a program that waits at exit watches it */
@@ -258,7 +268,12 @@ struct ifg_wire_control {
     uint32_t waiting;     /* the program has ended and waits to be drained */
     uint32_t abilities;   /* IFG_WIRE_CAN_... */
     uint32_t confinement; /* enum ifg_confinement: what it did to itself, as far as we know */
-    uint64_t reserved2[2];
+    uint32_t devices;     /* enum ifg_wire_devices */
+    uint32_t reserved2;
+    uint64_t device_calls;      /* of drivers, that were written */
+    uint64_t device_call_ticks; /* what writing so many of them took: */
+    uint64_t device_calls_timed;
+    uint64_t device_read_ns; /* CPU time that work took to be read and written */
 };
 
 static_assert(sizeof(struct ifg_wire_control) <= IFG_WIRE_PAGE, "control fits its page");

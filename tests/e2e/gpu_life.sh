@@ -40,6 +40,8 @@ ended "$app"
 is "attached: the program's status is its own" "$status $(cat await.err)" "0 "
 is "attached: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, sets"
 ok "attached: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
+is "attached: all that was launched and over is there" "$(rows "SELECT count(*) FROM gpu_call
+    WHERE kind <> 'sync' AND slices = 0 AND start_ns + 50000000 < (SELECT max(start_ns) FROM gpu_call)")" 0
 is "attached: whose launch was seen" "$(rows "SELECT count(*) FROM gpu_slice WHERE launch_slice IS NULL")" 0
 
 # Not armed: the hook is loaded into it.

@@ -136,7 +136,6 @@ void calls_callback(void *user, int domain, uint32_t id, const void *data)
     if (*kept < __atomic_load_n(&since, __ATOMIC_RELAXED))
         return; /* it began before we looked */
     ifg_device_call(location, *kept, cupti_u32(data, CUPTI_CALL_CORRELATION));
-    __atomic_fetch_add(&calls_counts.calls, 1, __ATOMIC_RELAXED);
     if (ids[id].is_launch)
         __atomic_fetch_add(&calls_counts.launches, 1, __ATOMIC_RELAXED);
 }

@@ -38,7 +38,6 @@ struct work_counts {
     uint64_t refused; /* and not given */
     uint64_t records;
     uint64_t dropped; /* by CUPTI */
-    uint64_t cpu_ns;  /* that reading them took */
 };
 extern struct work_counts work_counts;
 uint64_t work_now(void);             /* CLOCK_MONOTONIC */
@@ -48,7 +47,6 @@ void work_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 
 /* calls.c: calls of the driver, on the threads that make them. */
 struct calls_counts {
-    uint64_t calls;
     uint64_t launches; /* of kernels, copies, sets, graphs */
 };
 extern struct calls_counts calls_counts;

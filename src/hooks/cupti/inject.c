@@ -152,6 +152,7 @@ static void begin(void)
         return;
     if (begin_watching(reason, sizeof reason)) {
         state = WATCHING;
+        ifg_device_follow(true);
         flushed_launches = flushed_buffers = quiet = 0;
         say_on("");
     } else {
@@ -168,6 +169,7 @@ static void end(bool leave)
         return;
     calls_enable(subscriber, false);
     cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+    ifg_device_follow(false);
     if (leave) {
         disable_kinds();
         cupti.Unsubscribe(subscriber);
@@ -198,6 +200,17 @@ static void look_for_others(void)
     flushed_buffers = buffers;
 }
 
+/* At the end also what is not complete: it would be over after the recording. */
+static void flush(void)
+{
+    bool is_asked = ifg_device_is_asked();
+
+    cupti.ActivityFlushAll(is_asked ? CUPTI_FLUSH_FORCED : 0);
+    if (is_asked)
+        ifg_device_told();
+    look_for_others();
+}
+
 static void *watch(void *unused)
 {
     (void)unused;
@@ -214,10 +227,8 @@ static void *watch(void *unused)
         else
             end(true);
         is_watching = state == WATCHING;
-        if (is_watching) {
-            cupti.ActivityFlushAll(0);
-            look_for_others();
-        }
+        if (is_watching)
+            flush();
         pthread_mutex_unlock(&lock);
         ifg_device_await(ifg_is_recording(), is_watching ? FLUSH_NS : 0);
     }

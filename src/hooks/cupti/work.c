@@ -212,5 +212,5 @@ void work_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
     }
     if (buffer)
         pool_give(buffer);
-    __atomic_fetch_add(&work_counts.cpu_ns, thread_cpu_ns() - began, __ATOMIC_RELAXED);
+    ifg_device_cost(thread_cpu_ns() - began);
 }
