@@ -59,6 +59,11 @@ void ifg_device_cost(uint64_t read_ns)
         __atomic_fetch_add(&client_control->device_read_ns, read_ns, __ATOMIC_RELAXED);
 }
 
+int ifg_device_is_too_much(void)
+{
+    return client_control && __atomic_load_n(&client_control->device_less, __ATOMIC_ACQUIRE);
+}
+
 void ifg_device_follow(int is_followed)
 {
     if (client_control)

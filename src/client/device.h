@@ -45,6 +45,9 @@ IFG_API void ifg_device_follow(int is_followed);
 IFG_API int ifg_device_is_asked(void);
 IFG_API void ifg_device_told(void);
 
+/* Whether what is followed costs too much, and less is to be. */
+IFG_API int ifg_device_is_too_much(void);
+
 /* What it costs: CPU time that reading and writing work took. Calls are counted here, and some of
  * them timed. */
 IFG_API void ifg_device_cost(uint64_t read_ns);

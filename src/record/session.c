@@ -3,6 +3,7 @@
 #include "record/session_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,7 @@ enum ifg_status session_open_output(struct session *session, const char *program
     session->recording.begin_ns = ifg_monotonic_ns();
     session->context.monotonic_begin_ns = session->recording.begin_ns;
     session->context.counter_begin = ifg_counter_read();
+    session->context.overhead_pct = session->options->overhead_pct;
     write_facts(session);
     return IFG_OK;
 }
@@ -542,6 +544,22 @@ static void write_refused(struct session *session)
     }
 }
 
+static void write_device_cost(struct session *session)
+{
+    const struct device_cost_sum *cost = &session->context.device_cost;
+    struct trace_writer *writer = session->recording.sink.writer;
+    char text[64];
+
+    if (!cost->calls && !(cost->read_s > 0))
+        return;
+    snprintf(text, sizeof text, "%" PRIu64, cost->calls);
+    trace_writer_fact(writer, TRACE_FACT_DEVICE_CALLS, text);
+    snprintf(text, sizeof text, "%.6f", cost->call_s);
+    trace_writer_fact(writer, TRACE_FACT_DEVICE_CALL_S, text);
+    snprintf(text, sizeof text, "%.6f", cost->read_s);
+    trace_writer_fact(writer, TRACE_FACT_DEVICE_READ_S, text);
+}
+
 void session_write_end(struct session *session, const char *reason)
 {
     struct session_result *result = session->result;
@@ -552,6 +570,7 @@ void session_write_end(struct session *session, const char *reason)
     trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_SECONDS, text);
     snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
     trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_CPU_SECONDS, text);
+    write_device_cost(session);
     write_refused(session);
     write_instruments(session);
     session_write_clock_pair(session);

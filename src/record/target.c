@@ -119,6 +119,7 @@ static void begin_recording(struct target *target)
     if (!keep) {
         target->definitions_lost_before = control->definitions_lost;
         target->ringless_before = control->ringless_dropped;
+        device_cost_begin(&target->cost_before, control);
         for (uint32_t i = 0; i < used && i < IFG_WIRE_RINGS; i++) {
             uint32_t slots;
             struct ifg_wire_ring *ring =
@@ -135,6 +136,7 @@ static void begin_recording(struct target *target)
                 __atomic_store_n(state, IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
         }
     }
+    __atomic_store_n(&control->device_less, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
     set_recording(control, IFG_WIRE_RECORDING_ON);
 }
@@ -266,6 +268,17 @@ struct device_streams *target_devices(struct target *target)
     if (!target->devices)
         target->devices = device_streams_create(target->context->sink, target->process);
     return target->devices;
+}
+
+static double ns_per_tick(const struct target *target)
+{
+    const struct target_context *context = target->context;
+    uint64_t now = ifg_counter_read();
+
+    if (target->control->tick_source == IFG_TICKS_MONOTONIC || now <= context->counter_begin)
+        return 1;
+    return (double)(ifg_monotonic_ns() - context->monotonic_begin_ns) /
+           (double)(now - context->counter_begin);
 }
 
 /* Makes room for readers of rings 0 .. count-1. */
@@ -433,8 +446,11 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
                 fullest = full;
         }
     }
-    if (target->devices)
+    if (target->devices) {
         device_streams_flush(target->devices, now_ns, false);
+        device_cost_look(&target->cost_seen, target->control, now_ns, ns_per_tick(target),
+                         target->context->overhead_pct);
+    }
     __atomic_add_fetch(&target->control->drained, 1, __ATOMIC_RELEASE);
     fault_guard_mend(&target->guard);
     return fullest;
@@ -519,6 +535,8 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
         device_streams_flush(target->devices, now_ns, true);
         target->context->written += device_streams_written(target->devices);
         device_streams_destroy(target->devices);
+        device_cost_add(&target->cost_before, target->control, ns_per_tick(target),
+                        &target->context->device_cost);
     }
     report_losses(target);
     ticks = target->control->tick_source == IFG_TICKS_MONOTONIC ? ifg_monotonic_ns()

@@ -85,6 +85,7 @@ struct target {
     struct ended_thread *ended;
     size_t ended_count;
     size_t ended_capacity;
+    struct device_cost cost_before, cost_seen;
     struct device_streams *devices; /* NULL: none has worked */
     struct handed_file *files;
     size_t file_count;

@@ -254,7 +254,7 @@ struct ifg_wire_control {
     uint32_t confined;        /* seen from outside: no system calls, please */
     uint32_t rings_prepared;  /* so many rings, from the first on, have memory (ring->prepared) */
     uint32_t definitions_prepared; /* bytes of the log that have */
-    uint32_t reserved0;
+    uint32_t device_less;          /* devices cost too much: follow less of them */
     uint64_t reserved1[3];
     char session[IFG_WIRE_SESSION_MAX]; /* directory where children of a fork put their regions */
 

@@ -209,6 +209,11 @@ static void flush(void)
     if (is_asked)
         ifg_device_told();
     look_for_others();
+    if (is_full && ifg_device_is_too_much()) {
+        cupti.ActivityDisable(CUPTI_MEMORY);
+        is_full = false;
+        say_on("; without memory since that cost more than --overhead allows");
+    }
 }
 
 static void *watch(void *unused)
