@@ -290,7 +290,7 @@ static void apply_wishes(const struct remote_request *asked, struct record_reque
 
     session->prompt = asked->wishes & REMOTE_PROMPT;
     session->no_sources = asked->wishes & REMOTE_NO_SOURCES;
-    session->no_gpu = asked->wishes & REMOTE_NO_GPU;
+    session->gpu = asked->wishes & REMOTE_NO_GPU ? SESSION_GPU_OFF : SESSION_GPU_AUTO;
     session->sched = asked->wishes & REMOTE_SCHED;
     session->memory = asked->wishes & REMOTE_MEMORY;
     request->redaction.no_args = asked->wishes & REMOTE_NO_ARGS;

@@ -538,6 +538,18 @@ static void write_offset(const struct info_request *request, struct ifg_bytes *o
               ns < 0 ? "behind" : "ahead of", cli_duration(strtod(error, NULL), either));
 }
 
+/* Inside of the program, without what CUPTI itself takes. */
+static void write_device_cost(const struct trace_tables *tables, double seconds,
+                              struct ifg_bytes *out)
+{
+    const char *calls = trace_find_fact(tables, TRACE_FACT_DEVICE_CALL_S);
+    const char *read = trace_find_fact(tables, TRACE_FACT_DEVICE_READ_S);
+
+    if (calls && read && seconds > 0)
+        cli_print(out, "; following the GPU took %.1f %% of one core in the program",
+                  100 * (strtod(calls, NULL) + strtod(read, NULL)) / seconds);
+}
+
 static void write_file(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_file_info *file = trace_reader_file(request->reader);
@@ -559,6 +571,7 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
     if (cpu && seconds > 0)
         cli_print(out, "; the recorder ran %.2f s and took %.1f %% of one core", seconds,
                   100 * strtod(cpu, NULL) / seconds);
+    write_device_cost(trace_reader_tables(request->reader), seconds, out);
     cli_print(out, "\n");
 }
 

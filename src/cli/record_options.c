@@ -155,7 +155,10 @@ static const char *const hooks[] = {
     [SESSION_HOOK_NONE] = "none",     [SESSION_HOOK_UPROBE] = "uprobe",
     [SESSION_HOOK_INJECT] = "inject", [SESSION_HOOK_INJECT + 1] = NULL,
 };
-static const char *const gpus[] = { "auto", "off", NULL };
+static const char *const gpus[] = {
+    [SESSION_GPU_AUTO] = "auto", [SESSION_GPU_KERNELS] = "kernels", [SESSION_GPU_FULL] = "full",
+    [SESSION_GPU_OFF] = "off",   [SESSION_GPU_OFF + 1] = NULL,
+};
 
 #define AT(member)    IFG_AT(struct record_request, member)
 #define MACHINE_ALONE IFG_GIVEN(struct record_request, session.machine_alone)
@@ -229,8 +232,8 @@ const struct option_row record_content_rows[] = {
       .what = "a rate of 0.01 to 100 looks a second" },
     { "no-resources", 0, NULL, "do not sample CPUs, memory and GPUs", OPTION_CALL,
       .take = take_no_resources },
-    { "gpu", 0, "WHAT", "{}: whether to sample accelerators [auto]", OPTION_CHOICE,
-      AT(session.no_gpu), .choices = gpus },
+    { "gpu", 0, "WHAT", "{}: what to record of accelerators [auto]", OPTION_CHOICE, AT(session.gpu),
+      .choices = gpus },
     { 0 },
 };
 

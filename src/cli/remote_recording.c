@@ -87,7 +87,7 @@ static void ask_content(const struct session_options *session, struct remote_req
         out->resources_mhz = (uint32_t)ceil(session->resources_hz * 1e3);
     out->wishes = (session->prompt ? REMOTE_PROMPT : 0u) |
                   (session->no_sources ? REMOTE_NO_SOURCES : 0u) |
-                  (session->no_gpu ? REMOTE_NO_GPU : 0u) |
+                  (session->gpu == SESSION_GPU_OFF ? REMOTE_NO_GPU : 0u) |
                   (session->resources_hz > 0 ? 0u : REMOTE_NO_RESOURCES) |
                   (session->sched ? REMOTE_SCHED : 0u) | (session->memory ? REMOTE_MEMORY : 0u);
 }

@@ -143,6 +143,8 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
     const struct ml_input *input = report->input;
     const char *cost = trace_find_fact(input->tables, TRACE_FACT_SAMPLES_OVERHEAD_PCT);
     const char *about = trace_find_fact(input->tables, TRACE_FACT_SAMPLES_OVERHEAD_ESTIMATE_PCT);
+    const char *device_calls = trace_find_fact(input->tables, TRACE_FACT_DEVICE_CALL_S);
+    const char *device_read = trace_find_fact(input->tables, TRACE_FACT_DEVICE_READ_S);
     char line[500];
     char number[32];
 
@@ -163,6 +165,12 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
     else if (about)
         report_append(line, sizeof line, " · call stacks took about %.1f %% of the program's time",
                       fmax(strtod(about, NULL), 0));
+    if (device_calls && device_read && report->recorder_share > 0)
+        report_append(line, sizeof line,
+                      " · following the GPU took %.1f %% of one CPU in the program",
+                      100 * fmin((strtod(device_calls, NULL) + strtod(device_read, NULL)) *
+                                     report->recorder_share / report->recorder_cpu_s,
+                                 1e6));
     report_append(line, sizeof line, " · %s dropped", cli_count(input->timeline->dropped, number));
     report_wrap(out, RECORDING, "", line);
 }

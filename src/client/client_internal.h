@@ -82,6 +82,7 @@ enum client_take {
 };
 enum client_take client_ring_take_slow(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots,
                                        bool *out_outermost);
+bool client_ring_has_room(struct ifg_wire_ring *ring, uint32_t slots); /* does not wait */
 void client_rings_start(void);
 void client_ring_abandon(void); /* this thread writes nothing any more */
 bool client_rings_forked(void);
@@ -189,6 +190,7 @@ uint32_t client_define_model(const char *const strings[6]);
 void client_define_property(uint32_t model, const char *key, const char *value);
 void client_define_instrument(uint32_t state, const char *name, const char *reason);
 void client_define_file(uint32_t model, const char *kind, const char *path);
+void client_define_device(uint32_t device, const char *name, const char *id);
 uint32_t client_location_id_slow(ifg_location *location);
 void client_definitions_inherit(struct ifg_wire_control *parent);
 void client_definitions_warm(void); /* memory for the next definitions */

@@ -193,6 +193,11 @@ void client_define_file(uint32_t model, const char *kind, const char *path)
     define_pair(IFG_WIRE_DEFINE_FILE, model, kind, path);
 }
 
+void client_define_device(uint32_t device, const char *name, const char *id)
+{
+    define_pair(IFG_WIRE_DEFINE_DEVICE, device, name, id);
+}
+
 /* After a fork: ids that the child's memory already holds must mean the same in the child's own
  * log. An entry that another thread of the parent was writing at that moment is left out; its
  * location has no id yet in the child either, and is defined again. */

@@ -184,6 +184,13 @@ static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t at, uint32_t slot
     return at + slots <= limit;
 }
 
+bool client_ring_has_room(struct ifg_wire_ring *ring, uint32_t slots)
+{
+    uint64_t at = ring->taken;
+
+    return at + slots <= ring->limit || refresh_limit(ring, at, slots);
+}
+
 /* A page's memory, without a system call. Nothing changes in it. */
 static void touch(void *address)
 {

@@ -49,6 +49,18 @@ static void note_inferences_at(struct target *target, uint32_t id)
     target->inference_span = end - first;
 }
 
+/* A kernel is called by its name for people; a long one goes on in the file. */
+static bool pass_work_location(struct target *target, struct trace_location *location)
+{
+    char *name = device_kernel_name(location->name, location->file);
+
+    location->name = name ? name : location->name;
+    location->file = "";
+    trace_writer_location(target->context->sink->writer, location);
+    ifg_free(name);
+    return true;
+}
+
 static bool pass_location(struct target *target, const char *payload, size_t size)
 {
     struct ifg_wire_location head;
@@ -72,6 +84,8 @@ static bool pass_location(struct target *target, const char *payload, size_t siz
         .function = strings.text[1],
         .file = strings.text[2],
     };
+    if (head.kind == TRACE_LOCATION_DEVICE)
+        return pass_work_location(target, &location);
     trace_writer_location(target->context->sink->writer, &location);
     if (head.category == TRACE_CATEGORY_INFERENCE)
         note_inferences_at(target, head.id);
@@ -138,6 +152,11 @@ static bool pass_property(struct target *target, uint32_t kind, const char *payl
         return take_instrument(target, head.model, &strings);
     if (kind == IFG_WIRE_DEFINE_FILE)
         return target_note_file(target, head.model, strings.text[0], strings.text[1]);
+    if (kind == IFG_WIRE_DEFINE_DEVICE) {
+        if (target_devices(target))
+            device_streams_name(target->devices, head.model, strings.text[0], strings.text[1]);
+        return true;
+    }
     trace_writer_model_property(target->context->sink->writer, target->process, head.model,
                                 strings.text[0], strings.text[1]);
     return true;
@@ -182,7 +201,7 @@ void target_read_definitions(struct target *target, uint64_t now_ns)
             understood = pass_location(target, payload, bytes - sizeof *entry);
         else if (kind == IFG_WIRE_DEFINE_MODEL)
             understood = pass_model(target, payload, bytes - sizeof *entry);
-        else if (kind >= IFG_WIRE_DEFINE_PROPERTY && kind <= IFG_WIRE_DEFINE_FILE)
+        else if (kind >= IFG_WIRE_DEFINE_PROPERTY && kind <= IFG_WIRE_DEFINE_DEVICE)
             understood = pass_property(target, kind, payload, bytes - sizeof *entry);
         if (!understood)
             target->lost_records++;

@@ -147,6 +147,52 @@ static enum trace_event_kind event_of(uint32_t kind)
     return (enum trace_event_kind)(kind - IFG_WIRE_LONG_ZONE);
 }
 
+static bool pass_call(struct target *target, struct ring_reader *reader,
+                      const struct ifg_wire_record *record, const unsigned char *payload)
+{
+    uint64_t duration = u64_at(payload, 0);
+
+    if (is_in_time(target, reader, record->ticks, duration, record->reference))
+        device_call_put(reader->stream, record->ticks, duration, record->reference,
+                        u64_at(payload, 8));
+    return true;
+}
+
+/* Work has its own clock, and streams of its own. */
+static bool pass_work(struct target *target, const struct ifg_wire_record *record,
+                      const unsigned char *payload, size_t bytes)
+{
+    uint64_t until_ns = target->context->sink->until[SINK_CLOCK_MONOTONIC];
+    struct device_streams *devices = target_devices(target);
+    struct ifg_wire_work wire;
+    struct device_work work;
+
+    if (bytes < sizeof wire)
+        return false;
+    memcpy(&wire, payload, sizeof wire);
+    if (record->ticks < target->context->since_ns ||
+        (until_ns && (record->ticks > until_ns || wire.duration_ns > until_ns - record->ticks)))
+        return true;
+    work = (struct device_work){
+        .start_ns = record->ticks,
+        .duration_ns = wire.duration_ns,
+        .bytes = wire.bytes,
+        .graph_node = wire.graph_node,
+        .graph = wire.graph,
+        .correlation = wire.correlation,
+        .device = wire.device,
+        .context = wire.context,
+        .stream = wire.stream,
+        .location = record->reference,
+        .grid = { wire.grid[0], wire.grid[1], wire.grid[2] },
+        .block = { wire.block[0], wire.block[1], wire.block[2] },
+        .registers = wire.registers,
+        .static_shared = wire.static_shared,
+        .dynamic_shared = wire.dynamic_shared,
+    };
+    return devices && device_streams_put(devices, &work, ifg_monotonic_ns());
+}
+
 /* One record of several slots; false if it makes no sense. The payload has at least one slot for
  * every kind but a frame. */
 static bool pass_record(struct target *target, struct ring_reader *reader,
@@ -155,7 +201,8 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
 {
     uint32_t kind = IFG_WIRE_TAG_KIND(record->tag);
 
-    if (kind != IFG_WIRE_LONG_ZONE && until_of(target) && record->ticks > until_of(target))
+    if (kind != IFG_WIRE_LONG_ZONE && kind != IFG_WIRE_CALL && kind != IFG_WIRE_WORK &&
+        until_of(target) && record->ticks > until_of(target))
         return true; /* all was over */
     if (kind == IFG_WIRE_FRAME) {
         trace_stream_event(reader->stream, TRACE_EVENT_FRAME, record->ticks, record->reference,
@@ -196,6 +243,10 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
         return true;
     case IFG_WIRE_ATTRIBUTE:
         return pass_attribute(reader, record, payload, bytes);
+    case IFG_WIRE_CALL:
+        return pass_call(target, reader, record, payload);
+    case IFG_WIRE_WORK:
+        return pass_work(target, record, payload, bytes);
     default:
         return false;
     }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "system/process_folder.h"
+#include "wire/device.h"
 #include "wire/heap.h"
 #include "wire/wire.h"
 
@@ -17,6 +18,8 @@
 #define RUNTIME_LIBRARY "libinferogram-ort.so"
 #define MEMORY_LIBRARY  "libinferogram-memory.so"
 #define NOTES_LIBRARY   "libinferogram-annotations.so"
+#define DEVICE_LIBRARY  "libinferogram-cupti.so"
+#define CUDA_INJECTION  "CUDA_INJECTION64_PATH"
 
 /* A sanitized program does not start with any preloaded library, unless it is told to. */
 #define SANITIZER_WORD "verify_asan_link_order=0"
@@ -266,4 +269,35 @@ enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program 
         status = hooks_add_variable(hooks, IFG_ENV_ANNOTATIONS, domains, err);
     hooks->annotations = !status;
     return status;
+}
+
+bool hooks_add_device(struct hooks *hooks, const struct program *program, bool full, char *reason,
+                      size_t size)
+{
+    const char *own = getenv(CUDA_INJECTION);
+    char directory[PATH_MAX];
+    char path[PATH_MAX + 64];
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status = IFG_OK;
+
+    if (program->kind != PROGRAM_ORDINARY) {
+        program_reason(program, reason, size);
+        return false;
+    }
+    if (!hooks_find_directory(directory, reason, size))
+        return false;
+    if (!is_there(directory, DEVICE_LIBRARY)) {
+        snprintf(reason, size, DEVICE_LIBRARY " is missing in %.256s", directory);
+        return false;
+    }
+    snprintf(path, sizeof path, "%s/" DEVICE_LIBRARY, directory);
+    if (own && *own && strcmp(own, path) != 0)
+        status = hooks_add_variable(hooks, IFG_ENV_INJECTION, own, &err);
+    if (!status)
+        status = hooks_add_variable(hooks, CUDA_INJECTION, path, &err);
+    if (!status)
+        status = hooks_add_variable(hooks, IFG_ENV_GPU, full ? "full" : "kernels", &err);
+    if (status)
+        snprintf(reason, size, "%.500s", err.message);
+    return !status;
 }

@@ -15,7 +15,7 @@
 #include "record/launch.h"
 #include "record/program.h"
 
-#define HOOKS_VARIABLES 16
+#define HOOKS_VARIABLES 20
 
 struct hooks {
     bool preload;             /* the loader puts our library into the program and its children */
@@ -46,6 +46,11 @@ bool hooks_add_memory(struct hooks *hooks, const struct program *program, const 
  * tells why. */
 enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program *program,
                                       const char *domains, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Names the library that follows GPUs to CUDA's driver. One that the user has configured is called
+ * by it. False with the reason: it cannot be. */
+bool hooks_add_device(struct hooks *hooks, const struct program *program, bool full, char *reason,
+                      size_t size);
 
 void hooks_fini(struct hooks *hooks);
 

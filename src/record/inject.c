@@ -24,6 +24,8 @@
 #define OURS          "libinferogram"
 #define CLIENT        OURS ".so.0"
 #define HANDLES       "libinferogram-handles.so.0"
+#define DEVICE        "libinferogram-cupti.so"
+#define DRIVER        "libcuda.so.1"
 #define BEGIN_WAIT_MS 2000u
 #define END_WAIT_MS   5000u
 
@@ -322,6 +324,57 @@ static enum ifg_status patch(struct ptrace *remote, const struct survey *survey,
                     *result.reason ? result.reason : "none was found");
 }
 
+/* ---- GPUs ---- */
+
+struct device_hook {
+    bool is_wanted;
+    struct ptrace_library library; /* if it is there already */
+    char path[PATH_MAX];
+};
+
+/* In a program that has loaded CUDA's driver. */
+static void survey_device(const struct ptrace *remote, const struct ptrace_world *world,
+                          const struct inject_options *options, struct device_hook *hook,
+                          struct injection *out)
+{
+    struct ifg_error err = { .message = "" };
+
+    hook->is_wanted = options->device && find_loaded(remote, world, DRIVER).dynamic;
+    if (!hook->is_wanted)
+        return;
+    hook->library = find_loaded(remote, world, DEVICE);
+    if (!hook->library.dynamic && find_library(options, DEVICE, hook->path, &err) != IFG_OK) {
+        hook->is_wanted = false;
+        snprintf(out->device_reason, sizeof out->device_reason, "%.255s", err.message);
+    }
+}
+
+/* A failure leaves it out; what else is injected goes on. */
+static void give_device(struct ptrace *remote, const struct ptrace_world *world,
+                        const struct inject_options *options, struct device_hook *hook,
+                        struct injection *out)
+{
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status = IFG_OK;
+    uint64_t function;
+
+    if (!hook->is_wanted)
+        return;
+    if (!hook->library.dynamic)
+        status = load(remote, world, hook->path, &hook->library, &err);
+    if (!status) {
+        function = ptrace_symbol(remote, &hook->library, "ifg_cupti_begin");
+        status = function ? ptrace_call(remote, function, options->device, 0, &err)
+                          : ifg_fail(&err, IFG_UNSUPPORTED,
+                                     "process %d carries the hooks of another version of "
+                                     "Inferogram",
+                                     (int)remote->pid);
+    }
+    out->has_device = !status;
+    if (status)
+        snprintf(out->device_reason, sizeof out->device_reason, "%.255s", err.message);
+}
+
 enum ifg_status inject_begin(const struct inject_options *options, struct injection *out_injection,
                              struct ifg_error *err)
 {
@@ -329,6 +382,7 @@ enum ifg_status inject_begin(const struct inject_options *options, struct inject
     struct process_info info;
     struct ptrace_world world;
     struct survey survey;
+    struct device_hook device = { .is_wanted = false };
     char path[PATH_MAX];
     uint64_t restorer;
     enum ifg_status status;
@@ -348,18 +402,26 @@ enum ifg_status inject_begin(const struct inject_options *options, struct inject
     remote.observer = options->observer;
     remote.user = options->user;
     status = check_world(&remote, &world, &restorer, err);
-    if (!status)
+    if (!status) {
+        survey_device(&remote, &world, options, &device, out_injection);
         status = check_runtimes(&remote, &world, &survey, err);
-    if (!status && !survey.hooks.dynamic)
+        if (status && device.is_wanted)
+            status = IFG_OK; /* a program that has nothing else for us */
+    }
+    if (!status && survey.runtime && !survey.hooks.dynamic)
         status = find_library(options, survey.runtime->inject->library, path, err);
     if (!status)
         status = ptrace_borrow(&remote, restorer, BEGIN_WAIT_MS, err);
-    if (!status && !survey.hooks.dynamic)
+    if (!status && survey.runtime && !survey.hooks.dynamic)
         status = load(&remote, &world, path, &survey.hooks, err);
-    if (!status)
+    if (!status && survey.runtime)
         status = patch(&remote, &survey, out_injection, err);
-    if (!status)
+    if (!status && survey.runtime)
         out_injection->start_time = info.start_time;
+    if (!status)
+        give_device(&remote, &world, options, &device, out_injection);
+    if (!status && !survey.runtime && !out_injection->has_device)
+        status = ifg_fail(err, IFG_UNSUPPORTED, "%s", out_injection->device_reason);
 out:
     ptrace_close(&remote);
     return status;

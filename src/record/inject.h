@@ -24,6 +24,7 @@ struct inject_options {
     pid_t pid;
     const char *hooks_dir;     /* where the libraries of the hooks are */
     bool force;                /* also where a seccomp filter may kill the program for it */
+    const char *device;        /* "kernels", "full": also what follows GPUs, in a CUDA program */
     ptrace_observer *observer; /* for tests; may be NULL */
     void *user;
 };
@@ -34,7 +35,9 @@ struct injection {
     uint64_t unpatch;    /* addresses in the program */
     uint64_t result;
     const struct runtime *runtime;
-    int watched; /* copies of it whose calls are seen now */
+    int watched;             /* copies of it whose calls are seen now */
+    bool has_device;         /* its GPUs are followed; nobody needs to put that back */
+    char device_reason[256]; /* why not, in a CUDA program */
     ptrace_observer *observer;
     void *user;
 };

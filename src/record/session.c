@@ -3,6 +3,7 @@
 #include "record/session_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,7 @@ enum ifg_status session_open_output(struct session *session, const char *program
     session->recording.begin_ns = ifg_monotonic_ns();
     session->context.monotonic_begin_ns = session->recording.begin_ns;
     session->context.counter_begin = ifg_counter_read();
+    session->context.overhead_pct = session->options->overhead_pct;
     write_facts(session);
     return IFG_OK;
 }
@@ -239,6 +241,13 @@ static enum ifg_status find_region(pid_t pid, int *out_fd, enum ifg_status *out_
     return status;
 }
 
+static const char *device_wish(enum session_gpu gpu)
+{
+    if (gpu == SESSION_GPU_OFF)
+        return NULL;
+    return gpu == SESSION_GPU_FULL ? "full" : "kernels";
+}
+
 /* Loads the hooks into the process. What is recorded then comes through its region. */
 static enum ifg_status begin_injection(struct session *session, pid_t pid, int *fd,
                                        enum ifg_status *out_region, struct ifg_error *no_region,
@@ -255,15 +264,20 @@ static enum ifg_status begin_injection(struct session *session, pid_t pid, int *
                         "cannot inject into pid %d: it has confined itself (seccomp), and what is "
                         "injected makes system calls; leave --hook inject out",
                         (int)pid);
-    status = inject_begin(&(struct inject_options){ .pid = pid, .hooks_dir = directory },
+    status = inject_begin(&(struct inject_options){ .pid = pid,
+                                                    .hooks_dir = directory,
+                                                    .device = device_wish(session->options->gpu) },
                           &session->injection, err);
+    session->recording.device_reason = session->injection.device_reason;
     if (!status && *fd < 0)
         *out_region = process_open_region(pid, fd, no_region);
     return status;
 }
 
-#define EJECT_TRIES   10
-#define EJECT_WAIT_US 100000
+#define DEVICES_WAIT_NS 300000000ull
+#define DEVICES_LOOK_US 2000u
+#define EJECT_TRIES     10
+#define EJECT_WAIT_US   100000
 
 /* Puts the program's table back. A moment at which that is safe may have to be waited for. */
 static void end_injection(struct session *session)
@@ -561,6 +575,22 @@ static void write_refused(struct session *session)
     }
 }
 
+static void write_device_cost(struct session *session)
+{
+    const struct device_cost_sum *cost = &session->context.device_cost;
+    struct trace_writer *writer = session->recording.sink.writer;
+    char text[64];
+
+    if (!cost->calls && !(cost->read_s > 0))
+        return;
+    snprintf(text, sizeof text, "%" PRIu64, cost->calls);
+    trace_writer_fact(writer, TRACE_FACT_DEVICE_CALLS, text);
+    snprintf(text, sizeof text, "%.6f", cost->call_s);
+    trace_writer_fact(writer, TRACE_FACT_DEVICE_CALL_S, text);
+    snprintf(text, sizeof text, "%.6f", cost->read_s);
+    trace_writer_fact(writer, TRACE_FACT_DEVICE_READ_S, text);
+}
+
 void session_write_end(struct session *session, const char *reason)
 {
     struct session_result *result = session->result;
@@ -571,6 +601,7 @@ void session_write_end(struct session *session, const char *reason)
     trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_SECONDS, text);
     snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
     trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_CPU_SECONDS, text);
+    write_device_cost(session);
     write_refused(session);
     write_instruments(session);
     session_write_clock_pair(session);
@@ -620,6 +651,28 @@ void session_limit(struct session *session, uint64_t end_ns)
     session->recording.sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
 }
 
+/* Work of devices is told a little later than it was done. The programs go on meanwhile. */
+static void await_devices(struct session *session)
+{
+    uint64_t until_ns = ifg_monotonic_ns() + DEVICES_WAIT_NS;
+    bool is_waiting = false;
+
+    for (struct target *t = session->targets; t; t = target_next(t))
+        is_waiting |= process_exists(target_pid(t)) && target_ask_devices(t);
+    while (is_waiting && ifg_monotonic_ns() < until_ns) {
+        usleep(DEVICES_LOOK_US);
+        is_waiting = false;
+        for (struct target *t = session->targets; t; t = target_next(t)) {
+            bool any = false;
+
+            if (!process_exists(target_pid(t)))
+                continue;
+            is_waiting |= target_awaits_devices(t);
+            target_drain(t, ifg_monotonic_ns(), &any);
+        }
+    }
+}
+
 /* All sources at once, as nearly as can be: to take probes out and to look up names takes long. */
 static void stop(struct session *session)
 {
@@ -631,6 +684,7 @@ static void stop(struct session *session)
     if (!session->recording.until_ns)
         return;
     session_limit(session, end_ns);
+    await_devices(session);
     for (struct target *t = session->targets; t; t = target_next(t))
         if (process_exists(target_pid(t)))
             target_stop(t);

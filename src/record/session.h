@@ -43,6 +43,14 @@ enum session_hook {
     SESSION_HOOK_INJECT, /* the hooks are loaded into a process that runs already */
 };
 
+/* What is recorded of accelerators. */
+enum session_gpu {
+    SESSION_GPU_AUTO,    /* as kernels, where there is a driver */
+    SESSION_GPU_KERNELS, /* their use; of launched programs work, and the calls that ask for it */
+    SESSION_GPU_FULL,    /* and memory */
+    SESSION_GPU_OFF,
+};
+
 /* Whose inputs are kept. */
 enum session_capture_mode {
     SESSION_CAPTURE_OFF,
@@ -120,7 +128,7 @@ struct session_options {
     bool sched;              /* switches and wakeups, even without samples */
     bool memory;             /* allocations, and the resident memory every 10 ms */
     struct session_capture capture;
-    bool no_gpu;         /* leave accelerators out of what is looked at */
+    enum session_gpu gpu;
     bool no_sources;     /* leave the text of sampled files out of the trace */
     double resources_hz; /* looks at what is used, so many a second; 0: none */
     double idle_s;       /* measure idle power so long before the command starts; 0: do not */

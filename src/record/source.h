@@ -38,15 +38,17 @@ struct recording {
     const struct session_options *options;
     struct session_result *result;
     struct sink sink;
-    struct hooks *hooks;     /* what a command gets that is launched, until it is */
-    const char *directory;   /* of this recording, for files that a program shares with us */
-    pid_t root;              /* the command, or the process; 0: not known yet */
-    bool root_waits;         /* it is to be launched and has not called exec */
-    uint64_t begin_ns;       /* when the file was opened */
-    uint64_t since_ns;       /* attached: nothing of before that is recorded; 0: all is */
-    uint64_t deadline_ns;    /* nor of after, as far as that is known before; 0: not known */
-    uint64_t until_ns;       /* nor of after, once it is over; 0: the program ended first */
-    struct map_hold *holds;  /* who maps a runtime; NULL: nobody is held */
+    struct hooks *hooks;    /* what a command gets that is launched, until it is */
+    const char *directory;  /* of this recording, for files that a program shares with us */
+    pid_t root;             /* the command, or the process; 0: not known yet */
+    bool root_waits;        /* it is to be launched and has not called exec */
+    uint64_t begin_ns;      /* when the file was opened */
+    uint64_t since_ns;      /* attached: nothing of before that is recorded; 0: all is */
+    uint64_t deadline_ns;   /* nor of after, as far as that is known before; 0: not known */
+    uint64_t until_ns;      /* nor of after, once it is over; 0: the program ended first */
+    struct map_hold *holds; /* who maps a runtime; NULL: nobody is held */
+    const char
+        *device_reason;      /* why GPUs of an injected program are not followed; NULL, "": none */
     struct pipeline *stacks; /* where call stacks go, of whoever copies any; NULL: nowhere yet */
 };
 

@@ -3,6 +3,8 @@
 #include "record/target_internal.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +61,13 @@ static size_t join_command(char *const *command, char *out, size_t size)
     return used ? used - 1 : 0;
 }
 
+/* What watches a device in the process sleeps until somebody records. */
+static void set_recording(struct ifg_wire_control *control, uint32_t recording)
+{
+    __atomic_store_n(&control->recording, recording, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &control->recording, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 static void describe_process(struct target *target)
 {
     struct process_info info;
@@ -110,6 +119,7 @@ static void begin_recording(struct target *target)
     if (!keep) {
         target->definitions_lost_before = control->definitions_lost;
         target->ringless_before = control->ringless_dropped;
+        device_cost_begin(&target->cost_before, control);
         for (uint32_t i = 0; i < used && i < IFG_WIRE_RINGS; i++) {
             uint32_t slots;
             struct ifg_wire_ring *ring =
@@ -126,8 +136,9 @@ static void begin_recording(struct target *target)
                 __atomic_store_n(state, IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
         }
     }
+    __atomic_store_n(&control->device_less, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-    __atomic_store_n(&control->recording, 1, __ATOMIC_RELEASE);
+    set_recording(control, IFG_WIRE_RECORDING_ON);
 }
 
 /* Killed, and on its way out: the kernel takes its memory before its locks. Or gone already, and
@@ -250,6 +261,24 @@ out:
     close(fd);
     ifg_free(target);
     return status;
+}
+
+struct device_streams *target_devices(struct target *target)
+{
+    if (!target->devices)
+        target->devices = device_streams_create(target->context->sink, target->process);
+    return target->devices;
+}
+
+static double ns_per_tick(const struct target *target)
+{
+    const struct target_context *context = target->context;
+    uint64_t now = ifg_counter_read();
+
+    if (target->control->tick_source == IFG_TICKS_MONOTONIC || now <= context->counter_begin)
+        return 1;
+    return (double)(ifg_monotonic_ns() - context->monotonic_begin_ns) /
+           (double)(now - context->counter_begin);
 }
 
 /* Makes room for readers of rings 0 .. count-1. */
@@ -417,6 +446,11 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
                 fullest = full;
         }
     }
+    if (target->devices) {
+        device_streams_flush(target->devices, now_ns, false);
+        device_cost_look(&target->cost_seen, target->control, now_ns, ns_per_tick(target),
+                         target->context->overhead_pct);
+    }
     __atomic_add_fetch(&target->control->drained, 1, __ATOMIC_RELEASE);
     fault_guard_mend(&target->guard);
     return fullest;
@@ -427,6 +461,8 @@ void target_flush(struct target *target, uint64_t now_ns)
     for (uint32_t i = 0; i < target->ring_count; i++)
         if (target->rings[i].generation)
             target_ring_flush(target, &target->rings[i], now_ns, true);
+    if (target->devices)
+        device_streams_flush(target->devices, now_ns, true);
 }
 
 static void report_losses(struct target *target)
@@ -455,10 +491,26 @@ static void report_losses(struct target *target)
                           target->files_lost);
 }
 
+bool target_ask_devices(struct target *target)
+{
+    if (__atomic_load_n(&target->control->devices, __ATOMIC_ACQUIRE) != IFG_WIRE_DEVICES_FOLLOWED)
+        return false;
+    set_recording(target->control, IFG_WIRE_RECORDING_ENDS);
+    return true;
+}
+
+bool target_awaits_devices(const struct target *target)
+{
+    return __atomic_load_n(&target->control->recording, __ATOMIC_RELAXED) ==
+               IFG_WIRE_RECORDING_ENDS &&
+           __atomic_load_n(&target->control->devices, __ATOMIC_ACQUIRE) ==
+               IFG_WIRE_DEVICES_FOLLOWED;
+}
+
 void target_stop(struct target *target)
 {
     __atomic_store_n(&target->control->lossless, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&target->control->recording, 0, __ATOMIC_RELEASE);
+    set_recording(target->control, 0);
 }
 
 void target_close(struct target *target, enum trace_process_fate fate, uint32_t code)
@@ -471,7 +523,7 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
         return;
     __atomic_store_n(&target->control->lossless, 0, __ATOMIC_RELEASE);
     if (fate == TRACE_FATE_RUNNING)
-        __atomic_store_n(&target->control->recording, 0, __ATOMIC_RELEASE);
+        set_recording(target->control, 0);
     now_ns = ifg_monotonic_ns();
     target->program_ended = fate != TRACE_FATE_RUNNING;
     target_drain(target, now_ns, &any);
@@ -479,6 +531,13 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
         if (target->rings[i].generation)
             end_thread(target, &target->rings[i], now_ns);
     target_take_files(target, SIZE_MAX);
+    if (target->devices) {
+        device_streams_flush(target->devices, now_ns, true);
+        target->context->written += device_streams_written(target->devices);
+        device_streams_destroy(target->devices);
+        device_cost_add(&target->cost_before, target->control, ns_per_tick(target),
+                        &target->context->device_cost);
+    }
     report_losses(target);
     ticks = target->control->tick_source == IFG_TICKS_MONOTONIC ? ifg_monotonic_ns()
                                                                 : ifg_counter_read();

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "record/device_cost.h"
 #include "collect/sink.h"
 #include "record/instruments.h"
 #include "record/unhooked_runtimes.h"
@@ -35,8 +36,10 @@ struct target_context {
     struct unhooked_watch *runtimes; /* likewise */
     uint64_t counter_begin;          /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
-    uint64_t written;                  /* events of threads that have ended, in the file */
-    const struct redaction *redaction; /* what of arguments is not to be told */
+    double overhead_pct;                /* that the recording may cost; 0: no budget */
+    struct device_cost_sum device_cost; /* of processes that are closed */
+    uint64_t written;                   /* events of threads that have ended, in the file */
+    const struct redaction *redaction;  /* what of arguments is not to be told */
 };
 
 struct target_counts {
@@ -58,6 +61,12 @@ enum ifg_status target_check_free(int fd, pid_t pid, struct ifg_error *err) IFG_
  * IFG_BUSY: another recorder has it; the sentence names it. */
 enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
                             struct target **out_target, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Asks what follows devices in the process to hand out what it holds back. False: nobody does. */
+bool target_ask_devices(struct target *target);
+
+/* Whether that has not been answered yet. */
+bool target_awaits_devices(const struct target *target);
 
 /* The process goes on and records no more. What it has recorded is taken when it is closed. */
 void target_stop(struct target *target);

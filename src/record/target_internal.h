@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/ticks.h"
+#include "collect/device/device.h"
 #include "record/fault.h"
 #include "record/target.h"
 #include "wire/wire.h"
@@ -84,6 +85,8 @@ struct target {
     struct ended_thread *ended;
     size_t ended_count;
     size_t ended_capacity;
+    struct device_cost cost_before, cost_seen;
+    struct device_streams *devices; /* NULL: none has worked */
     struct handed_file *files;
     size_t file_count;
     size_t file_capacity;
@@ -126,6 +129,9 @@ static inline uint64_t target_is_inference(const struct target *target, uint32_t
         return 0;
     return target->inference_bits[location >> 3] >> (location & 7) & 1;
 }
+
+/* target.c: those of the process. NULL: no memory. */
+struct device_streams *target_devices(struct target *target);
 
 /* definitions.c: passes on what was defined since the last call. */
 void target_read_definitions(struct target *target, uint64_t now_ns);

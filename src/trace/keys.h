@@ -89,6 +89,9 @@
 #define TRACE_FACT_RECORD_END         "record.end"
 #define TRACE_FACT_RECORD_SECONDS     "record.seconds"
 #define TRACE_FACT_RECORD_CPU_SECONDS "record.cpu_seconds"
+#define TRACE_FACT_DEVICE_CALLS       "device.calls"
+#define TRACE_FACT_DEVICE_CALL_S      "device.call_seconds"
+#define TRACE_FACT_DEVICE_READ_S      "device.read_cpu_seconds"
 /* Of a trace that was captured from another machine: that one's CLOCK_REALTIME less that of the
  * machine with the file, and how wrong this may be. */
 #define TRACE_FACT_CAPTURE_OFFSET_NS "capture.clock_offset_ns"

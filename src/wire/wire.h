@@ -81,6 +81,21 @@ enum ifg_wire_kind {
     IFG_WIRE_FLOW_BEGIN = 10, /* reference = location; u64 id */
     IFG_WIRE_FLOW_STEP = 11,
     IFG_WIRE_FLOW_END = 12,
+    IFG_WIRE_CALL = 13, /* of a device's driver; reference = location; u64 duration, correlation */
+    IFG_WIRE_WORK = 14, /* of a device: ticks = start, CLOCK_MONOTONIC ns; struct ifg_wire_work */
+};
+
+/* What a device did. Parts that are not known, or make no sense, are 0. */
+struct ifg_wire_work {
+    uint64_t duration_ns;
+    uint64_t bytes; /* copied, set, allocated; UINT64_MAX: not known */
+    uint64_t graph_node;
+    uint32_t graph;
+    uint32_t correlation;
+    uint32_t device, context, stream; /* numbers in the process */
+    uint32_t grid[3], block[3];       /* of a kernel, from here on; grid[0] is 0: it is none */
+    uint32_t registers;               /* of a thread */
+    uint32_t static_shared, dynamic_shared; /* bytes */
 };
 
 struct ifg_wire_attribute {
@@ -129,6 +144,7 @@ struct ifg_wire_ring {
 
 static_assert(sizeof(struct ifg_wire_zone) == IFG_WIRE_SLOT, "a zone is one slot");
 static_assert(sizeof(struct ifg_wire_record) == IFG_WIRE_SLOT, "a record begins with one slot");
+static_assert(sizeof(struct ifg_wire_work) == 5 * IFG_WIRE_SLOT, "layout");
 static_assert(offsetof(struct ifg_wire_ring, tail) == 64, "consumer has its own cache line");
 static_assert(sizeof(struct ifg_wire_ring) == IFG_WIRE_PAGE, "a ring header is one page");
 
@@ -168,6 +184,7 @@ enum ifg_wire_definition_kind {
     IFG_WIRE_DEFINE_PROPERTY = 3,   /* struct ifg_wire_property, then key, value */
     IFG_WIRE_DEFINE_INSTRUMENT = 4, /* the same: `model` is the state; name, reason */
     IFG_WIRE_DEFINE_FILE = 5,       /* the same: kind, path; the recorder takes the file over */
+    IFG_WIRE_DEFINE_DEVICE = 6,     /* the same: `model` is its number; name, id */
 };
 
 #define IFG_WIRE_STRING_MAX 1024u
@@ -211,6 +228,16 @@ enum ifg_wire_ring_state {
 #define IFG_WIRE_CAN_CONFINE 1u /* makes no system calls in a program that confined itself */
 #define IFG_WIRE_IS_MEMFD    2u /* the region needs no file system: its memory is always there */
 
+#define IFG_WIRE_RECORDING_ON   1u
+#define IFG_WIRE_RECORDING_ENDS 2u /* on, but what is held back is to be handed out now */
+
+/* Of what follows devices in the program, and hands out their work a little later. */
+enum ifg_wire_devices {
+    IFG_WIRE_DEVICES_NONE = 0,
+    IFG_WIRE_DEVICES_FOLLOWED = 1,
+    IFG_WIRE_DEVICES_TOLD = 2, /* all of it, after IFG_WIRE_RECORDING_ENDS */
+};
+
 struct ifg_wire_control {
     uint64_t magic; /* stored last, with release */
     uint32_t version;
@@ -223,7 +250,7 @@ struct ifg_wire_control {
     char library_version[16];
 
     /* written by the recorder */
-    _Alignas(64) uint32_t recording; /* 0 off; anything else on */
+    _Alignas(64) uint32_t recording; /* 0 off; anything else on: IFG_WIRE_RECORDING_... */
     uint32_t lossless;               /* wait instead of dropping */
     uint32_t recorder_pid;
     uint32_t drained;         /* counts complete drains; a program that waits at exit watches it */
@@ -231,7 +258,7 @@ struct ifg_wire_control {
     uint32_t confined;        /* seen from outside: no system calls, please */
     uint32_t rings_prepared;  /* so many rings, from the first on, have memory (ring->prepared) */
     uint32_t definitions_prepared; /* bytes of the log that have */
-    uint32_t reserved0;
+    uint32_t device_less;          /* devices cost too much: follow less of them */
     uint64_t reserved1[3];
     char session[IFG_WIRE_SESSION_MAX]; /* directory where children of a fork put their regions */
 
@@ -245,7 +272,12 @@ struct ifg_wire_control {
     uint32_t waiting;     /* the program has ended and waits to be drained */
     uint32_t abilities;   /* IFG_WIRE_CAN_... */
     uint32_t confinement; /* enum ifg_confinement: what it did to itself, as far as we know */
-    uint64_t reserved2[2];
+    uint32_t devices;     /* enum ifg_wire_devices */
+    uint32_t reserved2;
+    uint64_t device_calls;      /* of drivers, that were written */
+    uint64_t device_call_ticks; /* what writing so many of them took: */
+    uint64_t device_calls_timed;
+    uint64_t device_read_ns; /* CPU time that work took to be read and written */
 };
 
 static_assert(sizeof(struct ifg_wire_control) <= IFG_WIRE_PAGE, "control fits its page");

@@ -291,7 +291,7 @@ static bool begin(void *state)
     }
     if (all)
         watch->every_ns = (uint64_t)((double)SECOND_NS / options->resources_hz);
-    if (all && options->no_gpu)
+    if (all && options->gpu == SESSION_GPU_OFF)
         proc_leave_out_devices(watch->collector);
     if (all && options->idle_s > 0 && watch->recording->root_waits)
         measure_idle(watch);

@@ -10,6 +10,7 @@
     ROW(ort_attach)                                                                                \
     ROW(probe_file)                                                                                \
     ROW(inputs)                                                                                    \
+    ROW(device)                                                                                    \
     ROW(proc)                                                                                      \
     ROW(heap)                                                                                      \
     ROW(perf)

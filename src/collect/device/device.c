@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Streams of devices: see device.h. */
+#include "collect/device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "collect/streams.h"
+#include "symbol/names.h"
+#include "trace/keys.h"
+
+#define NAME_MAX_BYTES 256u
+#define WAITING_MAX    16384u
+#define KERNEL_MAX     4096u /* of a kernel's name for people */
+
+struct stream {
+    struct thread_stream base;
+    uint32_t device, context, stream;
+    struct device_work *waiting; /* in the order of its coming */
+    size_t waiting_count, waiting_capacity;
+    uint64_t last_end_ns; /* of what is written */
+};
+
+struct device_name {
+    uint32_t device;
+    char name[NAME_MAX_BYTES];
+    char id[64];
+};
+
+struct device_streams {
+    struct sink *sink;
+    uint32_t process;
+    struct stream **items; /* in the order of their coming */
+    size_t count, capacity;
+    struct stream *last; /* that had work */
+    struct device_name *names;
+    size_t name_count, name_capacity;
+    uint64_t written; /* by streams that are gone */
+};
+
+struct device_streams *device_streams_create(struct sink *sink, uint32_t process)
+{
+    struct device_streams *streams = ifg_alloc(1, sizeof *streams);
+
+    if (streams) {
+        streams->sink = sink;
+        streams->process = process;
+    }
+    return streams;
+}
+
+/* ---- who it is ---- */
+
+static const struct device_name *name_of(const struct device_streams *streams, uint32_t device)
+{
+    static const struct device_name unknown;
+
+    for (size_t i = 0; i < streams->name_count; i++)
+        if (streams->names[i].device == device)
+            return &streams->names[i];
+    return &unknown;
+}
+
+static void define(const struct device_streams *streams, const struct stream *stream)
+{
+    const struct device_name *name = name_of(streams, stream->device);
+
+    trace_writer_device_stream(streams->sink->writer,
+                               &(struct trace_device_stream){ .thread = stream->base.thread,
+                                                              .device = stream->device,
+                                                              .context = stream->context,
+                                                              .stream = stream->stream,
+                                                              .api = "CUDA",
+                                                              .name = name->name,
+                                                              .device_id = name->id });
+}
+
+void device_streams_name(struct device_streams *streams, uint32_t device, const char *name,
+                         const char *id)
+{
+    struct device_name *kept = (struct device_name *)name_of(streams, device);
+
+    if (!kept->name[0] && !kept->id[0]) {
+        if (!IFG_ARRAY_ROOM(streams->names, streams->name_capacity, streams->name_count + 1,
+                            DEVICE_NAMES_MAX))
+            return;
+        kept = &streams->names[streams->name_count++];
+    }
+    kept->device = device;
+    snprintf(kept->name, sizeof kept->name, "%s", name);
+    snprintf(kept->id, sizeof kept->id, "%s", id);
+    for (size_t i = 0; i < streams->count; i++)
+        if (streams->items[i]->device == device)
+            define(streams, streams->items[i]);
+}
+
+static struct stream *add(struct device_streams *streams, const struct device_work *work)
+{
+    struct stream *stream;
+    char name[64];
+
+    if (!IFG_ARRAY_ROOM(streams->items, streams->capacity, streams->count + 1, DEVICE_STREAMS_MAX))
+        return NULL;
+    snprintf(name, sizeof name, "GPU %u stream %u", work->device, work->stream);
+    stream = (struct stream *)streams_thread_create(streams->sink, streams->process, 0, name,
+                                                    sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->device = work->device;
+    stream->context = work->context;
+    stream->stream = work->stream;
+    trace_stream_set_clock(stream->base.stream, SINK_CLOCK_MONOTONIC);
+    define(streams, stream);
+    streams->items[streams->count++] = stream;
+    return stream;
+}
+
+static bool is_of(const struct stream *stream, const struct device_work *work)
+{
+    return stream->stream == work->stream && stream->context == work->context &&
+           stream->device == work->device;
+}
+
+static struct stream *stream_of(struct device_streams *streams, const struct device_work *work)
+{
+    if (streams->last && is_of(streams->last, work))
+        return streams->last;
+    for (size_t i = 0; i < streams->count; i++)
+        if (is_of(streams->items[i], work))
+            return streams->last = streams->items[i];
+    streams->last = add(streams, work);
+    return streams->last;
+}
+
+/* ---- what it did ---- */
+
+static void put_number(struct trace_stream *stream, uint64_t start, uint32_t location,
+                       const char *key, uint64_t value)
+{
+    trace_stream_attribute(stream, start, location, TRACE_VALUE_UNSIGNED, key, strlen(key), &value,
+                           sizeof value);
+}
+
+static void put_shape(struct trace_stream *stream, const struct device_work *work)
+{
+    char text[192];
+    int used =
+        snprintf(text, sizeof text, "grid %ux%ux%u block %ux%ux%u", work->grid[0], work->grid[1],
+                 work->grid[2], work->block[0], work->block[1], work->block[2]);
+
+    if (work->registers)
+        used += snprintf(text + used, sizeof text - (size_t)used, " registers %u shared %u+%u",
+                         work->registers, work->static_shared, work->dynamic_shared);
+    trace_stream_attribute(stream, work->start_ns, work->location, TRACE_VALUE_STRING,
+                           TRACE_KEY_SHAPE, strlen(TRACE_KEY_SHAPE), text, (size_t)used);
+}
+
+static void write_work(struct trace_stream *out, const struct device_work *work)
+{
+    if (work->correlation)
+        put_number(out, work->start_ns, work->location, TRACE_KEY_CORRELATION, work->correlation);
+    if (work->bytes != UINT64_MAX)
+        put_number(out, work->start_ns, work->location, TRACE_KEY_BYTES, work->bytes);
+    if (work->graph)
+        put_number(out, work->start_ns, work->location, TRACE_KEY_GRAPH, work->graph);
+    if (work->graph_node)
+        put_number(out, work->start_ns, work->location, TRACE_KEY_GRAPH_NODE, work->graph_node);
+    if (work->grid[0])
+        put_shape(out, work);
+    trace_stream_zone(out, work->start_ns, work->duration_ns, work->location);
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct device_work *left = a;
+    const struct device_work *right = b;
+    uint64_t left_end = left->start_ns + left->duration_ns;
+    uint64_t right_end = right->start_ns + right->duration_ns;
+
+    if (left_end != right_end)
+        return left_end < right_end ? -1 : 1;
+    return (left->start_ns < right->start_ns) - (left->start_ns > right->start_ns);
+}
+
+/* In the order of their ends, although several threads may tell of one stream. What comes too late
+ * for that is in a block of its own. */
+static void write_waiting(struct stream *stream)
+{
+    struct trace_stream *out = stream->base.stream;
+    size_t i = 0;
+
+    if (!stream->waiting_count)
+        return;
+    qsort(stream->waiting, stream->waiting_count, sizeof *stream->waiting, by_end);
+    if (stream->waiting[0].start_ns + stream->waiting[0].duration_ns < stream->last_end_ns) {
+        trace_stream_flush(out, NULL, 0, 0);
+        for (; i < stream->waiting_count &&
+               stream->waiting[i].start_ns + stream->waiting[i].duration_ns < stream->last_end_ns;
+             i++)
+            write_work(out, &stream->waiting[i]);
+        trace_stream_flush(out, NULL, 0, 0);
+    }
+    for (; i < stream->waiting_count; i++)
+        write_work(out, &stream->waiting[i]);
+    i = stream->waiting_count - 1;
+    if (stream->last_end_ns < stream->waiting[i].start_ns + stream->waiting[i].duration_ns)
+        stream->last_end_ns = stream->waiting[i].start_ns + stream->waiting[i].duration_ns;
+    stream->waiting_count = 0;
+}
+
+bool device_streams_put(struct device_streams *streams, const struct device_work *work,
+                        uint64_t now_ns)
+{
+    struct stream *stream = stream_of(streams, work);
+
+    if (!stream)
+        return false;
+    if (stream->waiting_count == WAITING_MAX)
+        write_waiting(stream);
+    if (!IFG_ARRAY_ROOM(stream->waiting, stream->waiting_capacity, stream->waiting_count + 1,
+                        WAITING_MAX))
+        return false;
+    stream->waiting[stream->waiting_count] = *work;
+    if (work->duration_ns > UINT64_MAX - work->start_ns)
+        stream->waiting[stream->waiting_count].duration_ns = UINT64_MAX - work->start_ns;
+    stream->waiting_count++;
+    streams_thread_wait(&stream->base, now_ns);
+    return true;
+}
+
+void device_call_put(struct trace_stream *stream, uint64_t start, uint64_t duration,
+                     uint32_t location, uint64_t correlation)
+{
+    if (correlation)
+        put_number(stream, start, location, TRACE_KEY_CORRELATION, correlation);
+    trace_stream_zone(stream, start, duration, location);
+}
+
+void device_streams_flush(struct device_streams *streams, uint64_t now_ns, bool final)
+{
+    for (size_t i = 0; i < streams->count; i++) {
+        struct thread_stream *thread = &streams->items[i]->base;
+
+        if (!thread->oldest_ns ||
+            (!final && now_ns - thread->oldest_ns < streams->sink->flush_after_ns))
+            continue;
+        write_waiting(streams->items[i]);
+        trace_stream_flush(thread->stream, NULL, 0, 0);
+        thread->oldest_ns = 0;
+    }
+}
+
+void device_streams_destroy(struct device_streams *streams)
+{
+    if (!streams)
+        return;
+    for (size_t i = 0; i < streams->count; i++) {
+        write_waiting(streams->items[i]);
+        ifg_free(streams->items[i]->waiting);
+        streams_thread_destroy(&streams->items[i]->base);
+    }
+    ifg_free(streams->items);
+    ifg_free(streams->names);
+    ifg_free(streams);
+}
+
+uint64_t device_streams_written(const struct device_streams *streams)
+{
+    uint64_t sum = streams->written;
+
+    for (size_t i = 0; i < streams->count; i++)
+        sum += trace_stream_written(streams->items[i]->base.stream);
+    return sum;
+}
+
+char *device_kernel_name(const char *name, const char *rest)
+{
+    char whole[KERNEL_MAX];
+    char *readable;
+
+    snprintf(whole, sizeof whole, "%s%s", name, rest);
+    readable = names_demangle(whole);
+    if (readable && strlen(readable) >= KERNEL_MAX)
+        readable[KERNEL_MAX - 1] = '\0';
+    return readable;
+}
