@@ -55,7 +55,7 @@ extern "C" {
 
 static inline ifg_location *ifg_i_iree_location(uint32_t kind, const char *name, size_t length)
 {
-    ifg_location_texts texts = { sizeof texts, name, length, NULL, 0, NULL, 0, kind, 0 };
+    ifg_location_texts texts = { sizeof texts, name, length, NULL, 0, NULL, 0, kind, 0, 0 };
 
     return ifg_location_named(&texts);
 }

@@ -67,6 +67,7 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
 struct info_counts info_count(const struct stats *stats);
 
 bool info_is_machine(const struct trace_process_entry *process);
+bool info_is_known_later(const struct trace_tables *tables, size_t index);
 bool info_is_resources(const struct trace_thread_entry *thread);
 
 /* Shared by both: "2026-11-15T08:12:01Z" (24 bytes), and how long the recording lasted. */

@@ -91,7 +91,7 @@ static void write_processes(struct ifg_json *json, const struct info_request *re
         const struct merge_part *part = info_part_of(request, i);
         char fate[48];
 
-        if (info_is_machine(process))
+        if (info_is_machine(process) || info_is_known_later(tables, i))
             continue;
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "pid", process->pid);

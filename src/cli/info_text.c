@@ -252,6 +252,23 @@ static unsigned count_execs(const struct trace_tables *tables, size_t index)
     return count;
 }
 
+/* What is known of it before its library was there: what it used, and nothing else. The entry that
+ * follows is the same process. */
+bool info_is_known_later(const struct trace_tables *tables, size_t index)
+{
+    const struct trace_process_entry *process = &tables->processes[index];
+
+    if (process->fate != TRACE_FATE_UNKNOWN)
+        return false;
+    for (size_t t = 0; t < tables->thread_count; t++)
+        if (tables->threads[t].process == index && !info_is_resources(&tables->threads[t]))
+            return false;
+    for (size_t i = index + 1; i < tables->process_count; i++)
+        if (tables->processes[i].pid == process->pid)
+            return strcmp(tables->processes[i].program, process->program) == 0;
+    return false;
+}
+
 static void write_processes(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
@@ -270,7 +287,8 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
         char fate[48];
         char host[72];
 
-        if (info_is_machine(process) || is_replaced_by_itself(tables, i))
+        if (info_is_machine(process) || is_replaced_by_itself(tables, i) ||
+            info_is_known_later(tables, i))
             continue;
         if (shown++ >= LISTED_MAX) {
             more++;

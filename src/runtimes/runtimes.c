@@ -28,7 +28,7 @@ const char *runtime_described(size_t index)
     for (size_t i = 0; runtimes[i]; i++)
         if (runtimes[i]->probes && index-- == 0)
             return runtimes[i]->probes;
-    return NULL;
+    return index == 0 ? RUNTIME_DRIVER_PROBES : NULL;
 }
 
 const struct runtime *runtime_called(const char *name)

@@ -77,7 +77,10 @@ struct runtime_names {
 };
 struct runtime_names runtimes_watched(enum runtime_way way);
 
-/* The description of a runtime, by number; NULL at the end. */
+/* A description that comes with us and is of no runtime, but of the driver below all of them. */
+#define RUNTIME_DRIVER_PROBES "cuda"
+
+/* The descriptions that come with us, by number; NULL at the end. */
 const char *runtime_described(size_t index);
 
 /* The runtime that a model or an instrument is called by, whichever of its names that is; NULL: it

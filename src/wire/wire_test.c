@@ -73,7 +73,8 @@ static void tags_keep_what_they_are_made_of(void)
 static void version_1_does_not_move(void)
 {
     CHECK_UINT(IFG_WIRE_VERSION, 1);
-    CHECK_UINT(sizeof(struct ifg_wire_control), 384);
+    /* 384 at first; what follows was appended, and is 0 where a library does not know it. */
+    CHECK_UINT(sizeof(struct ifg_wire_control), 448);
     CHECK_UINT(offsetof(struct ifg_wire_control, pid), 12);
     CHECK_UINT(offsetof(struct ifg_wire_control, start_ticks), 32);
     CHECK_UINT(offsetof(struct ifg_wire_control, recording), 64);

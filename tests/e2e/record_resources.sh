@@ -117,6 +117,12 @@ ok "a program that is over at once" "$INFEROGRAM" record -q -f -o "$trace" -- tr
 
 "$INFEROGRAM" record -q -f -o "$trace" -- "$REC_TICKER" -s 1.3
 is "a program with the library is one process" "$(json "$trace" "len(d['processes'])")" 1
+late_library=$BUILD_DIR/hooks/libinferogram.so.0
+if [ "${SANITIZE:-none}" = none ]; then
+    "$INFEROGRAM" record -q -f -o "$T/late.ifg" --hook none --no-sample --resources=10 -- \
+        python3 -c "import ctypes, time; time.sleep(2.5); ctypes.CDLL('$late_library'); time.sleep(0.3)"
+    is "so is one that loads it when its resources were seen before" "$(json "$T/late.ifg" "len(d['processes'])")" 1
+fi
 is "its counters are its own" "$(rows "SELECT count(*) > 1, count(DISTINCT process) FROM counter WHERE name = 'rss bytes'")" 1,1
 is "on the clock of its zones" "$(rows "SELECT min(c.time_ns) >= min(s.start_ns) - 1e9 AND max(c.time_ns) <= max(s.end_ns) + 2e9
     FROM counter c, (SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM slice) s WHERE c.name = 'rss bytes'")" 1
