@@ -65,6 +65,11 @@ is "a CUPTI with its own clock: all work" "$(rows "SELECT count(*), count(launch
 is "a CUPTI with its own clock: in the recording" \
     "$(rows "SELECT count(*) FROM gpu_slice WHERE start_ns > 60000000000")" 0
 
+export STUB_CUPTI=behind
+gpu "a device whose clock is behind" 20 4
+is "a device whose clock is behind: each has its launch and its inference" \
+    "$(rows "SELECT count(*), count(launch_slice), count(DISTINCT inference) FROM gpu_slice WHERE model = 'net'")" "200,200,20"
+
 # More than all buffers hold before anybody looks.
 export STUB_CUPTI=slow
 gpu "buffers run out" 1 90000
