@@ -356,6 +356,16 @@ static int by_start(const void *left, const void *right)
     return a->slice < b->slice ? -1 : a->slice > b->slice;
 }
 
+/* Of two clocks one is off. */
+static void note_early(struct timeline_devices *view, uint64_t work_ns, uint64_t call_ns)
+{
+    if (work_ns >= call_ns)
+        return;
+    view->too_early++;
+    if (call_ns - work_ns > view->early_ns)
+        view->early_ns = call_ns - work_ns;
+}
+
 static bool join(struct timeline_kept_devices *kept, const struct timeline *timeline)
 {
     struct keyed_call *keyed = ifg_alloc(kept->view.call_count, sizeof *keyed);
@@ -384,6 +394,7 @@ static bool join(struct timeline_kept_devices *kept, const struct timeline *time
             kept->view.without_call++;
             continue;
         }
+        note_early(&kept->view, work->start_ns, kept->calls[work->call].start_ns);
         kept->calls[work->call].work_count++;
         kept->calls[work->call].busy_ns += work->end_ns - work->start_ns;
     }
