@@ -321,8 +321,8 @@ static bool is_call_of(const struct keyed_call *call, uint32_t process,
 }
 
 /* The last call of that number that began before the work ended: numbers come again after 2^32. The
- * number says which call it is, not the time: the clock of a device may be off by more than a kernel
- * takes. So if there is none before, the first one soon after is meant. */
+ * number says which call it is, not the time: the clock of a device may be off by more than a
+ * kernel takes. So if there is none before, the first one soon after is meant. */
 static uint32_t find_call(const struct keyed_call *calls, size_t count, uint32_t process,
                           const struct timeline_device_work *work)
 {

@@ -25,7 +25,8 @@ struct stub_work {
 
 /* Set by whoever watches. `kept` is the caller's, for both sites of a call. */
 struct stub_watch {
-    void (*call)(uint32_t id, uint32_t site, const char *name, uint32_t correlation, uint64_t *kept);
+    void (*call)(uint32_t id, uint32_t site, const char *name, uint32_t correlation,
+                 uint64_t *kept);
     void (*work)(const struct stub_work *work);
 };
 

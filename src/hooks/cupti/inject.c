@@ -7,8 +7,8 @@
  * followed, and when the recording is over CUPTI is left as it was found.
  *
  * There is a thread: it sleeps until a recording begins or ends, and while one runs it makes CUPTI
- * hand out its records ten times a second, which nobody else does; a program that is killed loses no
- * more than that. It blocks all signals and takes none of the program's locks.
+ * hand out its records ten times a second, which nobody else does; a program that is killed loses
+ * no more than that. It blocks all signals and takes none of the program's locks.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define FLUSH_NS       100000000ull
 #define STACK_BYTES    (256u << 10)
-#define QUIET_FLUSHES  10u /* so many with launches and without any record: somebody else has them */
+#define QUIET_FLUSHES  10u /* with launches and without any record: somebody else has them */
 #define QUIET_LAUNCHES 200u
 
 EXPORT int InitializeInjection(void);
