@@ -32,6 +32,7 @@ if (process.argv.includes('--tests')) {
     bundle: true,
     format: 'esm',
     target: 'es2022',
+    charset: 'utf8', // what is not ASCII needs no escapes: the page is served, and mailed, as UTF-8
     minify: true,
     legalComments: 'none',
     jsx: 'automatic',
@@ -39,5 +40,5 @@ if (process.argv.includes('--tests')) {
     logLevel: 'warning',
   });
   for (const file of ['index.html', 'favicon.svg']) copyFileSync(at(file), join(out, file));
-  await build({ entryPoints: { app: at('style.css') }, outdir: out, minify: true, logLevel: 'warning' });
+  await build({ entryPoints: { app: at('style.css') }, outdir: out, charset: 'utf8', minify: true, logLevel: 'warning' });
 }

@@ -66,6 +66,10 @@ struct session {
     uint32_t processes;
 };
 
+/* session_facts.c */
+void session_write_facts(struct session *session); /* at the beginning */
+bool session_annotations_are_off(const struct session *session);
+
 /* Waits until a running process is to be attached to. IFG_CANCELLED: the user stopped it. */
 enum ifg_status session_delay_attach(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
 

@@ -6,7 +6,7 @@
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
 . "$SOURCE_DIR/tests/e2e/capture_lib.sh"
 trace=$T/run.ifg
-state_of() { json "$trace" "[i['state'] for i in d['instruments'] if i['name'] == '$1']"; }
+state_of() { json "${2:-$trace}" "[i['state'] for i in d['instruments'] if i['name'] == '$1']"; }
 
 ticker -s 3000
 pid=$(sed -n 's/^ready //p' "$T/ticker.out")
@@ -36,8 +36,7 @@ is "and no file" "$(ls "$T/none.ifg" 2>/dev/null)" ""
 
 # ---- what ------------------------------------------------------------------------------------------
 "$INFEROGRAM" record -q -f -o "$T/here.ifg" --sample=200 --sched --pid "$pid" --duration 0.2 2>"$T/here.err"
-# shellcheck disable=SC2030,SC2031 # only here
-here=$(trace=$T/here.ifg && state_of samples && state_of wakers && json "$T/here.ifg" "d['sampling'] and d['sampling']['hz']")
+here=$(state_of samples "$T/here.ifg" && state_of wakers "$T/here.ifg" && json "$T/here.ifg" "d['sampling'] and d['sampling']['hz']")
 ok "--sample, --sched, --no-args, --no-resources" capture --sample=200 --sched --no-args --no-resources --pid "$pid" -s 0.2
 is "as record has them here" "$(state_of samples && state_of wakers && json "$trace" "d['sampling'] and d['sampling']['hz']")" "$here"
 is "no arguments but the name" "$(json "$trace" "[p['arguments'] for p in d['processes']]")" "['$REC_TICKER']"

@@ -32,8 +32,8 @@ static void inference(ifg_model *model, unsigned kernels)
     cuMemsetD8Async(1, 0, 4096, NULL);
     for (unsigned i = 0; i < kernels; i++) {
         IFG_BEGIN(zone, "layer");
-        cuLaunchKernel(i % 2 ? (void *)(uintptr_t)"relu" : (void *)(uintptr_t)GEMM, 8, 2, 1, 256, 1,
-                       1, 0, NULL, parameters, NULL);
+        cuLaunchKernel(i % 2 ? (void *)(uintptr_t) "relu" : (void *)(uintptr_t)GEMM, 8, 2, 1, 256,
+                       1, 1, 0, NULL, parameters, NULL);
         IFG_END(zone);
     }
     cuGraphLaunch((void *)3, (void *)13);

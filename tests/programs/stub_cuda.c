@@ -91,7 +91,8 @@ struct call {
 
 static struct call enter(uint32_t id, const char *name)
 {
-    struct call call = { .watch = __atomic_load_n(&watch, __ATOMIC_ACQUIRE), .id = id,
+    struct call call = { .watch = __atomic_load_n(&watch, __ATOMIC_ACQUIRE),
+                         .id = id,
                          .name = name };
 
     call.correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);

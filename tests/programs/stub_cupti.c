@@ -206,8 +206,9 @@ static void see_work(const struct stub_work *work)
 static void see_call(uint32_t id, uint32_t site, const char *name, uint32_t correlation,
                      uint64_t *kept)
 {
-    struct call_data data = { .site = site, .function = name, .kept = kept,
-                              .correlation = correlation };
+    struct call_data data = {
+        .site = site, .function = name, .kept = kept, .correlation = correlation
+    };
     callback *call = __atomic_load_n(&callback_of, __ATOMIC_ACQUIRE);
 
     if (call && id < IDS && wanted[id])

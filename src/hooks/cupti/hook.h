@@ -19,7 +19,7 @@ void cupti_version_text(uint32_t version, char *out, size_t size);
 /* The library that is most likely to have CUPTI now; "": nobody knows. */
 const char *cupti_owner(void);
 /* Name and id of a device, as the driver tells them; empty where it does not. */
-void cupti_describe(uint32_t device, char *name, size_t name_size, char *id, size_t id_size);
+void cupti_device_describe(uint32_t device, char *name, size_t name_size, char *id, size_t id_size);
 
 /* pool.c: buffers for records. All there is, once and for all; what is not used takes no memory. */
 #define POOL_BUFFERS      32u

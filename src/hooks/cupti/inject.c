@@ -25,7 +25,7 @@
 
 #define FLUSH_NS       100000000ull
 #define STACK_BYTES    (256u << 10)
-#define QUIET_FLUSHES  10u /* with launches and without any record: somebody else has them */
+#define QUIET_FLUSHES  10u /* so many with launches and no record: somebody else has them */
 #define QUIET_LAUNCHES 200u
 
 EXPORT int InitializeInjection(void);

@@ -217,7 +217,7 @@ static void format_id(const unsigned char *uuid, char *out, size_t size)
                                  i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-void cupti_describe(uint32_t device, char *name, size_t name_size, char *id, size_t id_size)
+void cupti_device_describe(uint32_t device, char *name, size_t name_size, char *id, size_t id_size)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
     int (*get)(int *, int) = NULL;

@@ -51,7 +51,7 @@ uint32_t names_location(const char *name, const char *what)
         static uint32_t other;
 
         if (!other)
-            other = ifg_device_location(0, "(more names than are kept apart)", what);
+            other = ifg_device_location(0, "(more names than fit)", what);
         location = other;
         pthread_mutex_unlock(&lock);
         return location;

@@ -71,7 +71,7 @@ static void describe(uint32_t device)
     if (device >= DEVICES ||
         __atomic_fetch_or(&described, 1ull << device, __ATOMIC_RELAXED) >> device & 1)
         return;
-    cupti_describe(device, name, sizeof name, id, sizeof id);
+    cupti_device_describe(device, name, sizeof name, id, sizeof id);
     ifg_device_define(device, name, id);
 }
 
