@@ -143,6 +143,8 @@ enum ifg_status device_use_create(const struct ml_input *input, struct device_ti
     if (!status) {
         use->works = devices->work_count;
         use->without_call = devices->without_call;
+        use->too_early = devices->too_early;
+        use->early_ns = devices->early_ns;
         use->without_inference = devices->work_count - devices->in_inferences;
         name_devices(use, devices);
         status = fill(use, input, err);

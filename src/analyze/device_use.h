@@ -30,6 +30,8 @@ struct device_use {
     size_t model_count;
     uint64_t works;
     uint64_t without_call;      /* of these: launched before the recording, so nobody's */
+    uint64_t too_early;         /* seem to begin before they were launched, */
+    uint64_t early_ns;          /* by that much at most: clocks are off */
     uint64_t without_inference; /* launched outside of inferences */
     const char *names[4];       /* of devices, different ones */
     size_t name_count;

@@ -55,8 +55,8 @@ void report_write_device_of(const struct report_request *request, size_t positio
 void report_write_device(const struct report_request *request, struct ifg_bytes *out)
 {
     const struct device_use *use = request->report->input->device;
-    char line[500] = "";
-    char number[32], name[100];
+    char line[700] = "";
+    char number[32], longest[32], name[100];
 
     if (!use)
         return;
@@ -72,6 +72,12 @@ void report_write_device(const struct report_request *request, struct ifg_bytes 
     if (use->without_call)
         report_append(line, sizeof line, " (%s launched before the recording)",
                       cli_count(use->without_call, number));
+    if (use->too_early)
+        report_append(
+            line, sizeof line,
+            "; %s seem to begin before their launch, by up to %s: times of the device are "
+            "off by as much",
+            cli_count(use->too_early, number), cli_duration((double)use->early_ns, longest));
     cli_print(out, "\n");
     report_wrap(out, 0, "Devices  ", line);
 }

@@ -128,5 +128,9 @@ void document_device(struct ifg_json *json, const struct report *report)
     ifg_json_put_uint(json, "works", use->works);
     ifg_json_put_uint(json, "outside_inferences", use->without_inference);
     ifg_json_put_uint(json, "without_call", use->without_call);
+    if (use->too_early) {
+        ifg_json_put_uint(json, "before_call", use->too_early);
+        ifg_json_put_uint(json, "before_call_ns", use->early_ns);
+    }
     ifg_json_close(json, '}');
 }

@@ -11,6 +11,7 @@
 
 #define OF_SLICE_MOST 200u
 #define WAKES_MOST    20u
+#define LAUNCHES_MOST 50u
 #define IN_RANGE_MOST 500u
 
 struct arrows {
@@ -127,6 +128,17 @@ static bool add_wakes(const struct server_trace *trace, size_t slice, struct arr
         return false;
     out->count += wakes < WAKES_MOST ? wakes : WAKES_MOST;
     out->left_out += wakes < WAKES_MOST ? 0 : wakes - WAKES_MOST;
+    return true;
+}
+
+static bool add_launches(const struct timeline *timeline, size_t slice, struct arrows *out)
+{
+    size_t launches = flows_launches(timeline, slice, out->items + out->count, LAUNCHES_MOST);
+
+    if (launches == SIZE_MAX)
+        return false;
+    out->count += launches < LAUNCHES_MOST ? launches : LAUNCHES_MOST;
+    out->left_out += launches < LAUNCHES_MOST ? 0 : launches - LAUNCHES_MOST;
     return true;
 }
 
@@ -297,7 +309,7 @@ void serve_flows(const struct server_request *request, struct server_answer *ans
     } else if (arrows && slice < timeline->slice_count) {
         add_flows(timeline, slice, arrows);
         add_crossings(timeline, index, slice, arrows);
-        if (!add_wakes(request->trace, slice, arrows)) {
+        if (!add_launches(timeline, slice, arrows) || !add_wakes(request->trace, slice, arrows)) {
             ifg_free(arrows);
             arrows = NULL;
         }

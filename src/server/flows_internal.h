@@ -44,4 +44,9 @@ struct arrow flows_crossing_arrow(const struct timeline *timeline, const struct 
  * time. Returns how many there are, which may be more than `most`. SIZE_MAX: memory is short. */
 size_t flows_wakes(const struct server_trace *trace, size_t slice, struct arrow *out, size_t most);
 
+/* From a call of a driver to its work, the earliest first; of work, from its call. Returns as the
+ * one above. */
+size_t flows_launches(const struct timeline *timeline, size_t slice, struct arrow *out,
+                      size_t most);
+
 #endif

@@ -7,9 +7,10 @@
 #include "ml_trace.h"
 #include "server/routes.h"
 #include "tap.h"
+#include "trace/keys.h"
 #include "trace/samples.h"
 
-enum { ZONE = 90001, FLOW = 90002, SPAN = 90003 }; /* locations */
+enum { ZONE = 90001, FLOW = 90002, SPAN = 90003, CALL = 90004, WORK = 90005 }; /* locations */
 
 #define MANY 200000u
 
@@ -234,5 +235,50 @@ static void wake_ups(void)
     close_asked(&asked, &trace);
 }
 
+static void numbered(struct ml_trace *trace, unsigned thread, uint64_t ns, uint64_t length,
+                     uint32_t location, uint64_t correlation)
+{
+    struct trace_stream *stream = trace->streams[thread];
+
+    trace_stream_attribute(stream, ML_TRACE_START + ns, location, TRACE_VALUE_UNSIGNED,
+                           TRACE_KEY_CORRELATION, strlen(TRACE_KEY_CORRELATION), &correlation,
+                           sizeof correlation);
+    trace_stream_zone(stream, ML_TRACE_START + ns, length, location);
+}
+
+/* A graph of 60 kernels, and a call without any. */
+static void launches(void)
+{
+    struct ml_trace trace;
+    struct asked asked;
+    const char *answer;
+
+    begin(&trace);
+    trace_writer_location(trace.writer, &(struct trace_location){ .id = CALL,
+                                                                  .kind = TRACE_LOCATION_DRIVER,
+                                                                  .name = "cuGraphLaunch",
+                                                                  .function = "graph" });
+    trace_writer_location(trace.writer, &(struct trace_location){ .id = WORK,
+                                                                  .kind = TRACE_LOCATION_DEVICE,
+                                                                  .name = "gemm",
+                                                                  .function = "kernel" });
+    numbered(&trace, 0, 0, 10, CALL, 8); /* slice 0 */
+    numbered(&trace, 0, 20, 10, CALL, 9);
+    for (uint64_t i = 0; i < 60; i++)
+        numbered(&trace, 1, 100 + 10 * i, 5, WORK, 9); /* slices 2 to 61 */
+    open_asked(&asked, &trace);
+    CHECK_UINT(count(ask(&asked, "flows?slice=0"), "\"kind\":"), 0);
+    answer = ask(&asked, "flows?slice=1");
+    CHECK_UINT(count(answer, "\"kind\":\"flow\""), 50);
+    CHECK_UINT(count(answer, "\"left_out\":10,"), 1);
+    answer = ask(&asked, "flows?slice=3");
+    CHECK_UINT(count(answer, "\"kind\":"), 1);
+    CHECK_UINT(count(answer, "{\"kind\":\"flow\",\"id\":9,\"flow\":null,\"name\":\"launch\","
+                             "\"from\":{\"ns\":20,\"slice\":1,\"thread\":\"t0\"},"
+                             "\"to\":{\"ns\":110,\"slice\":3,\"thread\":\"t1\"}}"),
+               1);
+    close_asked(&asked, &trace);
+}
+
 TAP_MAIN(TAP_CASE(of_a_slice), TAP_CASE(more_than_can_be_shown), TAP_CASE(async_spans),
-         TAP_CASE(wake_ups))
+         TAP_CASE(wake_ups), TAP_CASE(launches))

@@ -72,8 +72,12 @@ static void put_work(struct ifg_json *json, const struct timeline *timeline,
     }
     put(json, "launched_by", "%.120s, %s", timeline->locations[call->location].name,
         timeline->threads[call->thread].name);
-    put(json, "queue_delay", "%s after the call ended",
-        say(work->start_ns > call->end_ns ? work->start_ns - call->end_ns : 0).text);
+    if (work->start_ns < call->start_ns)
+        put(json, "queue_delay", "n/a: it seems to begin %s before its call, so clocks are off",
+            say(call->start_ns - work->start_ns).text);
+    else
+        put(json, "queue_delay", "%s after the call ended",
+            say(work->start_ns > call->end_ns ? work->start_ns - call->end_ns : 0).text);
     if (call->op != SIZE_MAX)
         put(json, "operator", "%.200s", timeline->locations[timeline->location[call->op]].name);
     if (call->model < timeline->model_count)

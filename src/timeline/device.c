@@ -17,6 +17,8 @@
 #include "timeline/timeline_internal.h"
 #include "trace/keys.h"
 
+#define CLOCK_OFF_NS 1000000000u /* more than any device's clock is off */
+
 struct timeline_kept_devices {
     struct timeline_devices view;
     struct timeline_device_stream *streams;
@@ -312,7 +314,15 @@ static int by_correlation(const void *left, const void *right)
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
-/* The last call of that number that began before the work ended: numbers come again after 2^32. */
+static bool is_call_of(const struct keyed_call *call, uint32_t process,
+                       const struct timeline_device_work *work)
+{
+    return call->process == process && call->correlation == work->correlation;
+}
+
+/* The last call of that number that began before the work ended: numbers come again after 2^32. The
+ * number says which call it is, not the time: the clock of a device may be off by more than a
+ * kernel takes. So if there is none before, the first one soon after is meant. */
 static uint32_t find_call(const struct keyed_call *calls, size_t count, uint32_t process,
                           const struct timeline_device_work *work)
 {
@@ -328,10 +338,12 @@ static uint32_t find_call(const struct keyed_call *calls, size_t count, uint32_t
         else
             high = middle;
     }
-    return low && calls[low - 1].process == process &&
-                   calls[low - 1].correlation == work->correlation
-               ? calls[low - 1].call
-               : TIMELINE_NONE;
+    if (low && is_call_of(&calls[low - 1], process, work))
+        return calls[low - 1].call;
+    if (low < count && is_call_of(&calls[low], process, work) &&
+        calls[low].start_ns - work->end_ns < CLOCK_OFF_NS)
+        return calls[low].call;
+    return TIMELINE_NONE;
 }
 
 static int by_start(const void *left, const void *right)
@@ -342,6 +354,16 @@ static int by_start(const void *left, const void *right)
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
     return a->slice < b->slice ? -1 : a->slice > b->slice;
+}
+
+/* Of two clocks one is off. */
+static void note_early(struct timeline_devices *view, uint64_t work_ns, uint64_t call_ns)
+{
+    if (work_ns >= call_ns)
+        return;
+    view->too_early++;
+    if (call_ns - work_ns > view->early_ns)
+        view->early_ns = call_ns - work_ns;
 }
 
 static bool join(struct timeline_kept_devices *kept, const struct timeline *timeline)
@@ -372,6 +394,7 @@ static bool join(struct timeline_kept_devices *kept, const struct timeline *time
             kept->view.without_call++;
             continue;
         }
+        note_early(&kept->view, work->start_ns, kept->calls[work->call].start_ns);
         kept->calls[work->call].work_count++;
         kept->calls[work->call].busy_ns += work->end_ns - work->start_ns;
     }

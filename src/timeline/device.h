@@ -85,6 +85,8 @@ struct timeline_devices {
     size_t in_inferences;         /* how many of by_inference have one */
     size_t in_ops;
     size_t without_call; /* work whose call was not seen */
+    size_t too_early;    /* work that seems to begin before its call: the device's clock is off, */
+    uint64_t early_ns;   /* by that much at least */
 };
 
 /* IFG_NO_MEMORY, or *out_devices; without any work all counts are 0. */

@@ -48,6 +48,8 @@ memset,,4096,,"
 is "kernels: streams are tracks" "$(rows "SELECT device, stream, slices FROM gpu_stream ORDER BY stream")" "0,7,350
 0,13,150"
 
+lacks "kernels: clocks are not off" "$("$INFEROGRAM" report --json "$trace")" before_call
+
 record_options="--gpu full --no-sample --no-resources"
 gpu "full" 5 4
 is "full: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, sets, memory"
@@ -64,6 +66,17 @@ gpu "a CUPTI with its own clock" 20 4
 is "a CUPTI with its own clock: all work" "$(rows "SELECT count(*), count(launch_slice) FROM gpu_slice")" "200,200"
 is "a CUPTI with its own clock: in the recording" \
     "$(rows "SELECT count(*) FROM gpu_slice WHERE start_ns > 60000000000")" 0
+
+export STUB_CUPTI=behind
+gpu "a device whose clock is behind" 20 4
+is "a device whose clock is behind: each has its launch and its inference" \
+    "$(rows "SELECT count(*), count(launch_slice), count(DISTINCT inference) FROM gpu_slice WHERE model = 'net'")" "200,200,20"
+is "a device whose clock is behind: the report says so" "$("$INFEROGRAM" report --json "$trace" |
+    python3 -c 'import json, sys
+device = json.load(sys.stdin)["device"]
+print(device["before_call"], device["without_call"], device["before_call_ns"] <= 10000000)')" "200 0 True"
+contains "a device whose clock is behind: in words" "$("$INFEROGRAM" report "$trace" | tr -s ' \n' ' ')" \
+    "200 seem to begin before their launch, by up to"
 
 # More than all buffers hold before anybody looks.
 export STUB_CUPTI=slow

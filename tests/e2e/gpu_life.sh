@@ -42,7 +42,8 @@ is "attached: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, 
 ok "attached: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
 is "attached: all that was launched and over is there" "$(rows "SELECT count(*) FROM gpu_call
     WHERE kind <> 'sync' AND slices = 0 AND start_ns + 50000000 < (SELECT max(start_ns) FROM gpu_call)")" 0
-is "attached: whose launch was seen" "$(rows "SELECT count(*) FROM gpu_slice WHERE launch_slice IS NULL")" 0
+is "attached: whose launch was seen, but for the first moments" "$(rows "SELECT count(*) FROM gpu_slice
+    WHERE launch_slice IS NULL AND start_ns > (SELECT min(start_ns) + 50000000 FROM gpu_call)")" 0
 
 # Not armed: the hook is loaded into it.
 spawn "$PROGRAMS/gpu_app" 0 4 await >await.out 2>await.err
@@ -54,6 +55,7 @@ ended "$app"
 is "injected: the program's status is its own" "$status $(cat await.err)" "0 "
 is "injected: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, sets"
 ok "injected: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
-is "injected: whose launch was seen" "$(rows "SELECT count(*) FROM gpu_slice WHERE launch_slice IS NULL")" 0
+is "injected: whose launch was seen, but for the first moments" "$(rows "SELECT count(*) FROM gpu_slice
+    WHERE launch_slice IS NULL AND start_ns > (SELECT min(start_ns) + 50000000 FROM gpu_call)")" 0
 
 done_testing

@@ -8,6 +8,7 @@
  *     virtual       nor on this device
  *     stolen        another profiler registered its buffers after us
  *     slow          full buffers are handed out only when somebody flushes
+ *     behind        the device's clock is 10 ms behind
  *     realtime      no callback for timestamps: times are CLOCK_REALTIME
  */
 #include "stub_cuda.h"
@@ -107,6 +108,10 @@ static void fill(uint8_t *record, const struct stub_work *work)
     if (!clock_of) {
         times[0] = realtime(times[0]);
         times[1] = realtime(times[1]);
+    }
+    if (is_asked("behind")) {
+        times[0] -= 10000000u;
+        times[1] -= 10000000u;
     }
     put(record, 0, &work->kind, 4);
     put(record, 16, times, 16);

@@ -293,7 +293,9 @@ static bool is_wanted(const char *asked)
     return !asked || strcmp(asked, "off") != 0;
 }
 
-static int start(const char *what)
+/* From the driver we begin at once, so that the first launch is seen. A recorder calls on a thread
+ * that it stopped anywhere, maybe inside of CUDA: there CUPTI is left to our own thread. */
+static int start(const char *what, bool at_once)
 {
     static bool is_registered;
     int saved_errno = errno;
@@ -301,7 +303,8 @@ static int start(const char *what)
     if (!is_wanted(what) || !ifg_device_may_watch())
         return 1;
     pthread_mutex_lock(&lock);
-    begin();
+    if (at_once)
+        begin();
     if (!is_registered) {
         pthread_atfork(before_fork, after_fork, after_fork_in_child);
         atexit(at_exit);
@@ -334,13 +337,13 @@ static void call_other(void)
 int InitializeInjection(void)
 {
     call_other();
-    return start(secure_getenv(IFG_ENV_GPU));
+    return start(secure_getenv(IFG_ENV_GPU), true);
 }
 
 /* For a recorder that puts us into a program that runs already. */
 int ifg_cupti_begin(const char *what)
 {
-    return start(what);
+    return start(what, false);
 }
 
 int ifg_cupti_end(void)
