@@ -43,6 +43,7 @@ export interface EnergyUse {
   inferences: number;
   seconds: number;
   shared: boolean;
+  by_device_work?: boolean;
   upper_bound: boolean;
   reason: string;
 }

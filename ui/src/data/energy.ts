@@ -16,7 +16,7 @@ const IDLE: Record<string, string> = {
 
 function words(use: EnergyUse, device: EnergyDevice | undefined): string {
   if (use.joules_per_inference === null || use.low_j === null || use.high_j === null) return `n/a: ${use.reason}`;
-  const notes = [use.shared ? 'divided by time among models' : '', use.upper_bound ? 'other programs were on the device' : ''].filter(Boolean);
+  const notes = [use.shared ? `divided by time ${use.by_device_work ? 'of work on it ' : ''}among models` : '', use.upper_bound ? 'other programs were on the device' : ''].filter(Boolean);
   const idle = device?.idle_w == null ? '' : ` (${device.idle_w.toFixed(1)} W, ${IDLE[device.idle] ?? ''})`;
   return `${use.upper_bound ? '≤ ' : ''}${joules(use.joules_per_inference)} per inference, ${joules(use.low_j)} to ${joules(use.high_j)}, above idle power${idle}${notes.map((note) => `; ${note}`).join('')}`;
 }

@@ -10,17 +10,13 @@ export function Energy({ report }: { report: Report }) {
   return (
     <section>
       <Head title="Energy">joules per inference</Head>
-      <table>
-        <tbody>
-          {lines.map((line, i) => (
-            <tr key={i}>
-              <td class="cut">{line.model}</td>
-              <td>{line.device}</td>
-              <td>{line.words}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ul class="plain-list">
+        {lines.map((line, i) => (
+          <li key={i}>
+            <b>{line.model}</b> {line.device}: {line.words}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
