@@ -14,6 +14,12 @@ const number = (text) => Number(String(text).replace(/[^\d.]/g, ''));
 const squeeze = (text) => text.replace(/\s+/g, ' ').trim();
 
 /** The middle of a wide slice of this category on a track, in pixels of the canvas. */
+/** A slice with as much before and after it, as far as the trace goes: the page shows no more. */
+const aroundOf = (slice, meta) => ({
+  from: Math.max(0, Math.floor(slice.start - slice.duration)),
+  to: Math.min(meta.length_ns, Math.ceil(slice.start + slice.duration * 2)),
+});
+
 async function pointOf(tab, served, meta, track, view, category) {
   const lane = await tab.lane(track);
   const slices = await served.slices(track, view.from, view.to, Math.round(lane.width));
@@ -71,7 +77,7 @@ async function colours({ browser, one }) {
       const all = await one.slices('ml', 0, meta.length_ns, FINE);
       const target = all.filter((slice) => meta.locations[slice.location].category === category).sort((a, b) => b.duration - a.duration)[0];
       if (!ok(target, `${theme}: there is ${category}`)) continue;
-      const view = { from: Math.floor(target.start - target.duration), to: Math.ceil(target.start + target.duration * 2) };
+      const view = aroundOf(target, meta);
       const owner = meta.tracks.find((track) => track.kind === 'model' && track.model === meta.locations[target.location].model) ?? model;
       await tab.page.evaluate((hash) => (location.hash = hash), `page=timeline&t0=${view.from}&t1=${view.to}&theme=${theme}`);
       await tab.settle();
@@ -85,7 +91,7 @@ async function colours({ browser, one }) {
       const isFilled = (seen) => seen.filter((colour) => apart(colour, fill) < 4).length > seen.length / 2;
       const [isGood, how] = category === 'specialization' ? [isHatched, 'is hatched in its colours'] : [isFilled, 'has its colour'];
       const seen = await eventually(() => tab.colours(points), isGood);
-      ok(isGood(seen), `${theme}: ${category} ${how}`, `${seen.join(' ')} fill ${fill} edge ${edge}`);
+      ok(isGood(seen), `${theme}: ${category} ${how}`, `${seen.join(' ')} fill ${fill} edge ${edge} ${JSON.stringify({ view, at })}`);
     }
   }
   const keys = await tab.page.locator('.toolbar .key').allInnerTexts();
@@ -255,7 +261,7 @@ async function details({ browser, one }) {
   const model = meta.tracks.find((track) => track.kind === 'model');
   const tab = await Tab.open(browser, one, 'page=timeline', { wait: '.lane-label' });
   const first = await pointOf(tab, one, meta, model.id, whole(meta), 'inference');
-  const around = { from: Math.floor(first.start - first.duration), to: Math.ceil(first.start + 2 * first.duration) };
+  const around = aroundOf(first, meta);
   await tab.page.evaluate((hash) => (location.hash = hash), `page=timeline&t0=${around.from}&t1=${around.to}`);
   await tab.settle();
   const at = await pointOf(tab, one, meta, model.id, around, 'inference');
@@ -282,8 +288,10 @@ async function details({ browser, one }) {
   }
   for (const { key, value } of slice.args.slice(0, 3)) contains(text, String(value).slice(0, 40), `argument ${key}`);
   await tab.shot('timeline-details');
-  await tab.page.getByRole('button', { name: 'Next of the same kind' }).click();
-  is(Number(await tab.part('slice')), slice.same.next, 'the button goes to the next one');
+  // the longest one may be the last
+  const step = slice.same.next === null ? 'previous' : 'next';
+  await tab.page.getByRole('button', { name: `${step === 'next' ? 'Next' : 'Previous'} of the same kind` }).click();
+  is(Number(await tab.part('slice')), slice.same[step], 'the button goes to its neighbour');
   await tab.page.getByRole('button', { name: 'Close' }).first().click();
   is(await tab.part('slice'), null, 'and this one closes');
   const here = await tab.view();
