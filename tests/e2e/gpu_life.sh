@@ -39,6 +39,7 @@ ok "attached" "$INFEROGRAM" record --no-sample --no-resources --pid "$app" --dur
 ended "$app"
 is "attached: the program's status is its own" "$status $(cat await.err)" "0 "
 is "attached: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, sets"
+lacks "attached: clocks are not off" "$("$INFEROGRAM" report --json "$trace")" before_call
 ok "attached: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
 is "attached: all that was launched and over is there" "$(rows "SELECT count(*) FROM gpu_call
     WHERE kind <> 'sync' AND slices = 0 AND start_ns + 50000000 < (SELECT max(start_ns) FROM gpu_call)")" 0
@@ -54,6 +55,7 @@ ok "injected" "$INFEROGRAM" record --no-sample --no-resources --hook inject --pi
 ended "$app"
 is "injected: the program's status is its own" "$status $(cat await.err)" "0 "
 is "injected: the instrument" "$(instrument)" "on: CUPTI 13.0: kernels, copies, sets"
+lacks "injected: clocks are not off" "$("$INFEROGRAM" report --json "$trace")" before_call
 ok "injected: work" test "$(rows "SELECT count(*) FROM gpu_slice")" -gt 10
 is "injected: whose launch was seen, but for the first moments" "$(rows "SELECT count(*) FROM gpu_slice
     WHERE launch_slice IS NULL AND start_ns > (SELECT min(start_ns) + 50000000 FROM gpu_call)")" 0

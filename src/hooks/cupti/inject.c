@@ -107,7 +107,10 @@ static void disable_kinds(void)
     cupti.ActivityDisable(CUPTI_MEMORY);
 }
 
-static bool begin_watching(char *reason, size_t size)
+/* Times of the device follow a clock that is ours only if it was there before the first context:
+ * registered later, CUPTI keeps the rate of its own, and they drift by some 10 us a second. Pairs of
+ * clocks are right then. */
+static bool begin_watching(bool is_first, char *reason, size_t size)
 {
     bool has_clock;
     int result;
@@ -123,7 +126,7 @@ static bool begin_watching(char *reason, size_t size)
         explain(result, "be used", reason, size);
         return false;
     }
-    has_clock = cupti.ActivityRegisterTimestampCallback &&
+    has_clock = is_first && cupti.ActivityRegisterTimestampCallback &&
                 cupti.ActivityRegisterTimestampCallback(work_now) == CUPTI_OK;
     work_begin(has_clock);
     result = cupti.ActivityRegisterCallbacks(work_request, work_complete);
@@ -144,13 +147,13 @@ static bool begin_watching(char *reason, size_t size)
 }
 
 /* With the lock. */
-static void begin(void)
+static void begin(bool is_first)
 {
     char reason[HOOK_REASON] = "";
 
     if (state != IDLE || !ifg_is_recording())
         return;
-    if (begin_watching(reason, sizeof reason)) {
+    if (begin_watching(is_first, reason, sizeof reason)) {
         state = WATCHING;
         ifg_device_follow(true);
         flushed_launches = flushed_buffers = quiet = 0;
@@ -228,7 +231,7 @@ static void *watch(void *unused)
             break;
         }
         if (ifg_is_recording())
-            begin();
+            begin(false);
         else
             end(true);
         is_watching = state == WATCHING;
@@ -304,7 +307,7 @@ static int start(const char *what, bool at_once)
         return 1;
     pthread_mutex_lock(&lock);
     if (at_once)
-        begin();
+        begin(true);
     if (!is_registered) {
         pthread_atfork(before_fork, after_fork, after_fork_in_child);
         atexit(at_exit);
