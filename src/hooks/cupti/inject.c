@@ -108,8 +108,8 @@ static void disable_kinds(void)
 }
 
 /* Times of the device follow a clock that is ours only if it was there before the first context:
- * registered later, CUPTI keeps the rate of its own, and they drift by some 10 us a second. Pairs of
- * clocks are right then. */
+ * registered later, CUPTI keeps the rate of its own, and they drift by some 10 us a second. Pairs
+ * of clocks are right then. */
 static bool begin_watching(bool is_first, char *reason, size_t size)
 {
     bool has_clock;
