@@ -28,7 +28,8 @@
 #define CLOCK_FIRST_NS   (4 * MS)
 #define SCAN_EVERY_NS    (100 * MS)
 #define SCAN_MOST_NS     (1000 * MS)
-#define SCAN_PART        200u /* a scan takes one part in so many of the time */
+#define SCAN_OFTEN_NS    (5000 * MS) /* so long at first: a short program is to be found */
+#define SCAN_PART        200u        /* then a scan takes one part in so many of the time */
 #define EXEC_CHECK_NS    (400 * MS)
 #define RUNTIME_SOON_NS  (250 * MS) /* looking for runtimes that no hook told of, at first */
 #define RUNTIME_LOOK_NS  (1000 * MS)
@@ -516,8 +517,11 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
         scan_descendants(session, now_ns);
         /* Programs for GPUs have thousands of mappings, which take milliseconds. */
         pause_ns = SCAN_PART * (ifg_thread_cpu_ns() - used_ns);
-        pause_ns = pause_ns < SCAN_EVERY_NS ? SCAN_EVERY_NS : pause_ns;
-        session->next_scan_ns = now_ns + (pause_ns < SCAN_MOST_NS ? pause_ns : SCAN_MOST_NS);
+        pause_ns = pause_ns < SCAN_MOST_NS ? pause_ns : SCAN_MOST_NS;
+        if (pause_ns < SCAN_EVERY_NS ||
+            now_ns - session->context.monotonic_begin_ns < SCAN_OFTEN_NS)
+            pause_ns = SCAN_EVERY_NS;
+        session->next_scan_ns = now_ns + pause_ns;
     }
     if (session->sleep_ns && now_ns >= session->next_files_ns) { /* not while rings fill */
         for (struct target *t = session->targets; t; t = target_next(t))
