@@ -6,8 +6,12 @@ import type { Setting, State } from '../data/state.ts';
 
 /** The signal's value; the component is drawn again when it changes. */
 export function useSignal<T>(of: Signal<T>): T {
-  const [, draw] = useState(0);
-  useEffect(() => of.watch(() => draw((n) => n + 1)), [of]);
+  const [, draw] = useState(of.value);
+  useEffect(() => {
+    const look = () => draw(() => of.value);
+    look(); // it may have changed since it was drawn: effects wait for the next frame
+    return of.watch(look);
+  }, [of]);
   return of.value;
 }
 
