@@ -19,6 +19,7 @@
 #include "wire/wire.h"
 
 #define UNREADY_S 5
+#define TRIES     100
 
 /* In memory if at all possible; on a disk the pages of a busy ring would be written back for
  * nothing. */
@@ -29,18 +30,14 @@ const char *rendezvous_folder(size_t index)
     return index < sizeof folders / sizeof folders[0] ? folders[index] : NULL;
 }
 
-/* Anybody may put a link into /tmp that looks like a directory of ours: only what is really a
- * directory and really belongs to this user is emptied. */
-static void remove_with_files(const char *directory)
+/* Empties and removes a directory that is open as `fd`, which it closes. Anybody may put a directory
+ * into /tmp that looks like one of ours: only what really belongs to this user is emptied. */
+static void remove_with_files(const char *directory, int fd)
 {
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct dirent *entry;
     struct stat owner;
-    DIR *files;
+    DIR *files = fstat(fd, &owner) == 0 && owner.st_uid == geteuid() ? fdopendir(fd) : NULL;
 
-    if (fd < 0)
-        return;
-    files = fstat(fd, &owner) == 0 && owner.st_uid == geteuid() ? fdopendir(fd) : NULL;
     if (!files) {
         close(fd);
         return;
@@ -48,23 +45,17 @@ static void remove_with_files(const char *directory)
     while ((entry = readdir(files)))
         if (entry->d_name[0] != '.' && unlinkat(dirfd(files), entry->d_name, 0) < 0)
             unlinkat(dirfd(files), entry->d_name, AT_REMOVEDIR); /* a program may make those, too */
+    rmdir(directory); /* while it is locked: its recorder may be about to lock it, see below */
     closedir(files);
-    rmdir(directory);
 }
 
-/* A pid says nothing about a recorder in another pid namespace; the lock on its directory does. */
-static bool is_locked(const char *directory)
+static int open_directory(const char *directory)
 {
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-
-    if (fd >= 0)
-        close(fd);
-    return locked;
+    return open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* inferogram-UID-PID-XXXXXX of a process that is gone, and of this user: nobody needs it any more.
- */
+/* inferogram-UID-PID-XXXXXX of this user that nobody holds a lock on: nobody needs it any more. A pid
+ * says less: it may be somebody else's by now, or of another pid namespace. */
 static void remove_stale(const char *folder)
 {
     char prefix[48];
@@ -76,18 +67,47 @@ static void remove_stale(const char *folder)
     snprintf(prefix, sizeof prefix, IFG_WIRE_NAME "-%u-", (unsigned)getuid());
     while ((entry = readdir(entries))) {
         char path[512];
-        long pid;
+        int fd;
 
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
-        pid = strtol(entry->d_name + strlen(prefix), NULL, 10);
-        if (pid <= 0 || process_exists((pid_t)pid))
-            continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (!is_locked(path))
-            remove_with_files(path);
+        fd = open_directory(path);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+            close(fd);
+        else if (fd >= 0)
+            remove_with_files(path, fd);
     }
     closedir(entries);
+}
+
+/* A new directory in this folder, and a lock on it. Until it is locked, another recorder may take it
+ * for one that was left behind, and remove it: then another one is made. */
+static bool create_locked(const char *folder, struct rendezvous *out_rendezvous)
+{
+    for (int tries = 0; tries < TRIES; tries++) {
+        struct stat made, there;
+
+        snprintf(out_rendezvous->directory, sizeof out_rendezvous->directory,
+                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", folder, (unsigned)getuid(), (int)getpid());
+        if (!mkdtemp(out_rendezvous->directory))
+            break;
+        out_rendezvous->lock = open_directory(out_rendezvous->directory);
+        if (out_rendezvous->lock < 0 && errno == ENOENT)
+            continue;
+        if (out_rendezvous->lock < 0) {
+            rmdir(out_rendezvous->directory);
+            break;
+        }
+        flock(out_rendezvous->lock, LOCK_EX); /* who removes it has it for a moment only */
+        if (fstat(out_rendezvous->lock, &made) == 0 &&
+            lstat(out_rendezvous->directory, &there) == 0 && made.st_ino == there.st_ino)
+            return true;
+        close(out_rendezvous->lock);
+        out_rendezvous->lock = -1;
+    }
+    out_rendezvous->directory[0] = '\0';
+    return false;
 }
 
 enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_error *err)
@@ -97,19 +117,11 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_
     out_rendezvous->lock = -1;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         remove_stale(folders[i]);
-        snprintf(out_rendezvous->directory, sizeof out_rendezvous->directory,
-                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", folders[i], (unsigned)getuid(),
-                 (int)getpid());
-        if (mkdtemp(out_rendezvous->directory))
+        if (create_locked(folders[i], out_rendezvous))
             break;
-        out_rendezvous->directory[0] = '\0';
     }
     if (!out_rendezvous->directory[0])
         return ifg_fail_errno(err, "cannot create a directory in /dev/shm or /tmp");
-    out_rendezvous->lock =
-        open(out_rendezvous->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (out_rendezvous->lock >= 0)
-        flock(out_rendezvous->lock, LOCK_EX | LOCK_NB);
     out_rendezvous->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (out_rendezvous->inotify >= 0)
         inotify_add_watch(out_rendezvous->inotify, out_rendezvous->directory, IN_CREATE);
@@ -185,9 +197,7 @@ void rendezvous_destroy(struct rendezvous *rendezvous)
     if (rendezvous->inotify >= 0)
         close(rendezvous->inotify);
     if (rendezvous->lock >= 0)
-        close(rendezvous->lock);
-    if (rendezvous->directory[0])
-        remove_with_files(rendezvous->directory);
+        remove_with_files(rendezvous->directory, rendezvous->lock);
     memset(rendezvous, 0, sizeof *rendezvous);
     rendezvous->inotify = -1;
     rendezvous->lock = -1;

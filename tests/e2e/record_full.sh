@@ -25,7 +25,7 @@ checked() {
 }
 
 exits "a file size limit: 125" 125 sh -c 'ulimit -S -f 100; exec "$@"' sh \
-    "$INFEROGRAM" record -o limit.ifg -- sh -c 'ulimit -S -f unlimited; exec "$@"' sh \
+    "$INFEROGRAM" record -o limit.ifg -- sh -c 'ulimit -S -f unlimited; IFG_DEBUG=1 exec "$@"' sh \
     "$REC_TICKER" -b -p -c 3000000
 checked "a file size limit" limit.ifg
 if [ "${SANITIZE:-none}" = thread ]; then
