@@ -54,8 +54,8 @@ static int open_directory(const char *directory)
     return open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* inferogram-UID-PID-XXXXXX of this user that nobody holds a lock on: nobody needs it any more. A pid
- * says less: it may be somebody else's by now, or of another pid namespace. */
+/* inferogram-UID-PID-XXXXXX of this user that nobody holds a lock on: nobody needs it any more. A
+ * pid says less: it may be somebody else's by now, or of another pid namespace. */
 static void remove_stale(const char *folder)
 {
     char prefix[48];
@@ -81,8 +81,8 @@ static void remove_stale(const char *folder)
     closedir(entries);
 }
 
-/* A new directory in this folder, and a lock on it. Until it is locked, another recorder may take it
- * for one that was left behind, and remove it: then another one is made. */
+/* A new directory in this folder, and a lock on it. Until it is locked, another recorder may take
+ * it for one that was left behind, and remove it: then another one is made. */
 static bool create_locked(const char *folder, struct rendezvous *out_rendezvous)
 {
     for (int tries = 0; tries < TRIES; tries++) {
