@@ -30,8 +30,8 @@ const char *rendezvous_folder(size_t index)
     return index < sizeof folders / sizeof folders[0] ? folders[index] : NULL;
 }
 
-/* Empties and removes a directory that is open as `fd`, which it closes. Anybody may put a directory
- * into /tmp that looks like one of ours: only what really belongs to this user is emptied. */
+/* Empties and removes a directory that is open as `fd`, which it closes. Anybody may put one
+ * into /tmp that looks like ours: only what really belongs to this user is emptied. */
 static void remove_with_files(const char *directory, int fd)
 {
     struct dirent *entry;
