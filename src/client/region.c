@@ -300,6 +300,7 @@ static void start_region(struct ifg_wire_control *parent)
     control->start_ticks = client_now();
     snprintf(control->library_version, sizeof control->library_version, "%d.%d.%d",
              IFG_VERSION_MAJOR, IFG_VERSION_MINOR, IFG_VERSION_PATCH);
+    snprintf(control->program, sizeof control->program, "%s", program_invocation_short_name);
     if (parent)
         client_definitions_inherit(parent);
     if (in_session) {

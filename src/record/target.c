@@ -70,6 +70,7 @@ static void set_recording(struct ifg_wire_control *control, uint32_t recording)
 
 static void describe_process(struct target *target)
 {
+    char own_name[IFG_WIRE_PROGRAM_MAX];
     struct process_info info;
     struct trace_process process = {
         .index = target->process,
@@ -93,6 +94,10 @@ static void describe_process(struct target *target)
         process.arguments = info.arguments;
         process.arguments_bytes =
             join_command(target->context->command, info.arguments, sizeof info.arguments);
+    } else { /* in another pid namespace, or gone: what it said of itself */
+        memcpy(own_name, target->control->program, sizeof own_name);
+        own_name[sizeof own_name - 1] = '\0';
+        process.program = own_name;
     }
     redact_write_process(target->context->redaction, target->context->sink->writer, &process);
 }

@@ -223,6 +223,7 @@ enum ifg_wire_ring_state {
 };
 
 #define IFG_WIRE_SESSION_MAX 192u
+#define IFG_WIRE_PROGRAM_MAX 64u
 
 /* What a library can do; a recorder of a later version must not expect more. */
 #define IFG_WIRE_CAN_CONFINE 1u /* makes no system calls in a program that confined itself */
@@ -277,7 +278,8 @@ struct ifg_wire_control {
     uint64_t device_calls;      /* of drivers, that were written */
     uint64_t device_call_ticks; /* what writing so many of them took: */
     uint64_t device_calls_timed;
-    uint64_t device_read_ns; /* CPU time that work took to be read and written */
+    uint64_t device_read_ns;            /* CPU time that work took to be read and written */
+    char program[IFG_WIRE_PROGRAM_MAX]; /* for a process that is gone before anybody looked at it */
 };
 
 static_assert(sizeof(struct ifg_wire_control) <= IFG_WIRE_PAGE, "control fits its page");

@@ -34,6 +34,8 @@ runs "a pid namespace" 20 unshare -pf
 runs "with a /proc and a user of its own" 20 unshare -Urpf --mount-proc
 # shellcheck disable=SC2016 # for that shell
 runs "a child of a shell in it" 5 unshare -Urpf --mount-proc sh -c '"$@"; exit $?' sh
+# shellcheck disable=SC2016 # for that shell: its parent is the recorder, which sees nothing until the program is gone
+runs "gone before anybody looked" 3 sh -c 'kill -STOP $PPID; unshare -pf "$@"; kill -CONT $PPID' sh
 
 # Threads are those that were sampled.
 "$INFEROGRAM" record -q -f -o "$trace" --sample=500 -- unshare -pf "$app" --ort "$(ort 1.20.1)" --model "$models/chain.onnx" \
