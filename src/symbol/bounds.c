@@ -32,7 +32,7 @@ struct window {
 
 struct bounds {
     struct elf_file *elf;
-    const struct unwind_table *table;
+    struct unwind_table *table;
     uint64_t *starts; /* told by pointers and symbols; sorted at the first search */
     size_t start_count, start_room;
     bool sorted;
@@ -40,7 +40,7 @@ struct bounds {
     size_t window_count;
 };
 
-struct bounds *bounds_create(struct elf_file *elf, const struct unwind_table *table)
+struct bounds *bounds_create(struct elf_file *elf, struct unwind_table *table)
 {
     struct bounds *bounds = ifg_alloc(1, sizeof *bounds);
 
@@ -104,9 +104,8 @@ static void sort_starts(struct bounds *bounds)
 static bool find_gap(const struct bounds *bounds, uint64_t address, uint64_t *out_start,
                      uint64_t *out_end)
 {
-    const struct unwind_table *table = bounds->table;
     const struct elf_segment *segment = NULL;
-    size_t low = 0;
+    uint64_t start, end;
 
     for (size_t i = 0; i < bounds->elf->segment_count && !segment; i++) {
         const struct elf_segment *one = &bounds->elf->segments[i];
@@ -114,29 +113,14 @@ static bool find_gap(const struct bounds *bounds, uint64_t address, uint64_t *ou
         if (one->executable && address - one->vaddr < one->size)
             segment = one;
     }
-    if (!segment)
+    if (!segment || (bounds->table && !unwind_table_gap(bounds->table, address, &start, &end)))
         return false;
     *out_start = segment->vaddr;
     *out_end = segment->vaddr + segment->size;
-    for (size_t high = table ? table->function_count : 0; low < high;) {
-        size_t middle = low + (high - low) / 2;
-
-        if (table->first + table->functions[middle].at <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low) {
-        const struct unwind_function *before = &table->functions[low - 1];
-        uint64_t end = table->first + before->at + before->size;
-
-        if (end > address)
-            return false; /* it is described */
-        if (end > *out_start)
-            *out_start = end;
-    }
-    if (table && low < table->function_count && table->first + table->functions[low].at < *out_end)
-        *out_end = table->first + table->functions[low].at;
+    if (bounds->table && start > *out_start)
+        *out_start = start;
+    if (bounds->table && end < *out_end)
+        *out_end = end;
     return *out_start <= address && address < *out_end;
 }
 

@@ -23,7 +23,7 @@
 struct bounds;
 
 /* The file and its table (NULL: it has none) stay the caller's. NULL: no memory. */
-struct bounds *bounds_create(struct elf_file *elf, const struct unwind_table *table);
+struct bounds *bounds_create(struct elf_file *elf, struct unwind_table *table);
 void bounds_destroy(struct bounds *bounds);
 
 /* A place where a function is known to begin; before the first search. */

@@ -36,7 +36,7 @@ struct text_range {
 
 struct names {
     struct elf_file *elf;
-    const struct unwind_table *table;
+    struct unwind_table *table;
     Dwfl *dwfl;
     Dwfl_Module *module;
     struct symbol_list *symbols; /* made when it is first needed */
@@ -93,7 +93,7 @@ static int no_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Add
     return -1;
 }
 
-enum ifg_status names_open(int fd, struct elf_file *elf, const struct unwind_table *table,
+enum ifg_status names_open(int fd, struct elf_file *elf, struct unwind_table *table,
                            struct names **out_names, struct ifg_error *err)
 {
     static const Dwfl_Callbacks callbacks = {

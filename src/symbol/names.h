@@ -32,7 +32,7 @@ struct names_location {
 
 /* fd: the file (kept by the caller); elf and table: what is known of it already, table may be NULL.
  */
-enum ifg_status names_open(int fd, struct elf_file *elf, const struct unwind_table *table,
+enum ifg_status names_open(int fd, struct elf_file *elf, struct unwind_table *table,
                            struct names **out_names, struct ifg_error *err) IFG_MUST_CHECK;
 void names_close(struct names *names);
 

@@ -43,7 +43,7 @@ struct rtti {
 
 struct builder {
     struct elf_file *elf;
-    const struct unwind_table *table;
+    struct unwind_table *table;
     struct rtti *rtti;
     size_t type_room, method_room;
     bool no_memory;
@@ -140,11 +140,9 @@ static void add_methods(struct builder *builder, uint64_t vtable, const struct t
         struct method method = { .type = (uint32_t)(type - rtti->types),
                                  .position = position,
                                  .secondary = secondary };
-        uint64_t start, size;
 
         if (!elf_file_pointer(builder->elf, vtable + position * WORD, &method.start) ||
-            !unwind_table_function(builder->table, method.start, &start, &size) ||
-            start != method.start)
+            !unwind_table_begins(builder->table, method.start))
             return;
         if (!IFG_ARRAY_ROOM(rtti->methods, builder->method_room, rtti->method_count + 1,
                             IFG_ARRAY_ANY)) {
@@ -188,8 +186,8 @@ static void keep_one_each(struct rtti *rtti)
     rtti->method_count = kept;
 }
 
-enum ifg_status rtti_build(struct elf_file *elf, const struct unwind_table *table,
-                           struct rtti **out_rtti, struct ifg_error *err)
+enum ifg_status rtti_build(struct elf_file *elf, struct unwind_table *table, struct rtti **out_rtti,
+                           struct ifg_error *err)
 {
     struct builder builder = { .elf = elf, .table = table };
     const struct elf_relocation *relocations;
@@ -211,7 +209,7 @@ enum ifg_status rtti_build(struct elf_file *elf, const struct unwind_table *tabl
     if (builder.rtti->type_count)
         qsort(builder.rtti->types, builder.rtti->type_count, sizeof *builder.rtti->types,
               compare_types);
-    for (size_t i = 0; i < count && !builder.no_memory; i++) {
+    for (size_t i = 0; i < count && builder.rtti->type_count && !builder.no_memory; i++) {
         uint64_t target;
         const struct type *type = NULL;
 

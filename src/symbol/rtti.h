@@ -16,8 +16,8 @@
 struct rtti;
 
 /* IFG_NOT_FOUND: nothing of the kind in there. */
-enum ifg_status rtti_build(struct elf_file *elf, const struct unwind_table *table,
-                           struct rtti **out_rtti, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status rtti_build(struct elf_file *elf, struct unwind_table *table, struct rtti **out_rtti,
+                           struct ifg_error *err) IFG_MUST_CHECK;
 void rtti_destroy(struct rtti *rtti);
 
 size_t rtti_function_count(const struct rtti *rtti);

@@ -495,16 +495,33 @@ static const struct index_entry *find_entry(const struct unwind_search *search, 
     return &search->sorted[low];
 }
 
-/* False: the index does not lead there, or has been used so much that all may as well be read. */
+/* How many entries begin at an address or before. */
+static size_t entries_to(const struct unwind_search *search, int64_t at)
+{
+    size_t low = 0;
+
+    for (size_t high = search->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+
+        if (search->sorted[middle].function <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Reads the function that begins last, but not behind an address; none: *out_function is NULL.
+ * False: the index does not lead there, or has been used so much that all may as well be read. */
 static bool look_up(struct unwind_search *search, uint64_t address,
-                    const struct unwind_row **out_row)
+                    const struct built_function **out_function)
 {
     struct builder *builder = &search->builder;
     const struct index_entry *entry;
     uint64_t start, frame;
     size_t read;
 
-    *out_row = NULL;
+    *out_function = NULL;
     if (!load_index(search) || search->spent > search->cfi.size)
         return false;
     entry = find_entry(search, (int64_t)(address - search->index));
@@ -520,20 +537,30 @@ static bool look_up(struct unwind_search *search, uint64_t address,
     if (builder->failed || !read || builder->function_count != 1 ||
         builder->functions[0].start != start)
         return false;
-    for (size_t i = 0; i < builder->row_count && address - start < builder->functions[0].size; i++)
-        if (builder->rows[i].at <= address - start)
-            *out_row = &builder->rows[i];
+    if (address - start < builder->functions[0].size)
+        *out_function = &builder->functions[0];
     return true;
+}
+
+static const struct unwind_row *row_of(const struct builder *builder,
+                                       const struct built_function *function, uint64_t address)
+{
+    const struct unwind_row *row = NULL;
+
+    for (size_t i = 0; function && i < builder->row_count; i++)
+        if (builder->rows[i].at <= address - function->start)
+            row = &builder->rows[i];
+    return row;
 }
 
 const struct unwind_row *unwind_table_find(struct unwind_table *table, uint64_t address)
 {
-    const struct unwind_row *row;
+    const struct built_function *function;
     size_t page, low, high;
     uint64_t at;
 
-    if (table->search && look_up(table->search, address, &row))
-        return row;
+    if (table->search && look_up(table->search, address, &function))
+        return row_of(&table->search->builder, function, address);
     unwind_table_complete(table);
     at = address - table->first;
     page = (size_t)(at / UNWIND_PAGE);
@@ -552,28 +579,83 @@ const struct unwind_row *unwind_table_find(struct unwind_table *table, uint64_t 
     return table->rows[low].rule == UNWIND_NONE ? NULL : &table->rows[low];
 }
 
-bool unwind_table_function(const struct unwind_table *table, uint64_t address, uint64_t *out_start,
-                           uint64_t *out_size)
+/* How many functions of a complete table begin at an address or before. */
+static size_t functions_to(const struct unwind_table *table, uint64_t address)
 {
-    uint64_t at = address - table->first;
     size_t low = 0;
-    size_t high = table->function_count;
 
-    *out_start = *out_size = 0;
-    if (address < table->first || address >= table->end)
-        return false;
-    while (high - low > 1) {
+    for (size_t high = table->function_count; low < high;) {
         size_t middle = low + (high - low) / 2;
 
-        if (table->functions[middle].at <= at)
-            low = middle;
+        if (table->first + table->functions[middle].at <= address)
+            low = middle + 1;
         else
             high = middle;
     }
-    if (at < table->functions[low].at ||
-        at - table->functions[low].at >= table->functions[low].size)
+    return low;
+}
+
+bool unwind_table_function(struct unwind_table *table, uint64_t address, uint64_t *out_start,
+                           uint64_t *out_size)
+{
+    const struct built_function *function;
+    const struct unwind_function *last;
+    size_t count;
+
+    *out_start = *out_size = 0;
+    if (table->search && look_up(table->search, address, &function)) {
+        *out_start = function ? function->start : 0;
+        *out_size = function ? function->size : 0;
+        return function != NULL;
+    }
+    unwind_table_complete(table);
+    count = functions_to(table, address);
+    last = count ? &table->functions[count - 1] : NULL;
+    if (!last || address - table->first - last->at >= last->size)
         return false;
-    *out_start = table->first + table->functions[low].at;
-    *out_size = table->functions[low].size;
+    *out_start = table->first + last->at;
+    *out_size = last->size;
     return true;
+}
+
+bool unwind_table_begins(struct unwind_table *table, uint64_t address)
+{
+    size_t count;
+
+    if (table->search && load_index(table->search)) {
+        int64_t at = (int64_t)(address - table->search->index);
+
+        count = entries_to(table->search, at);
+        return count && table->search->sorted[count - 1].function == at;
+    }
+    unwind_table_complete(table);
+    count = functions_to(table, address);
+    return count && table->first + table->functions[count - 1].at == address;
+}
+
+bool unwind_table_gap(struct unwind_table *table, uint64_t address, uint64_t *out_start,
+                      uint64_t *out_end)
+{
+    const struct unwind_search *search = table->search;
+    const struct built_function *function;
+    size_t count;
+
+    *out_start = 0;
+    *out_end = UINT64_MAX;
+    if (search && look_up(table->search, address, &function)) {
+        count = entries_to(search, (int64_t)(address - search->index));
+        if (count)
+            *out_start = search->builder.functions[0].start + search->builder.functions[0].size;
+        if (count < search->count)
+            *out_end = search->index + (uint64_t)(int64_t)search->sorted[count].function;
+        return !function;
+    }
+    unwind_table_complete(table);
+    count = functions_to(table, address);
+    if (count)
+        *out_start =
+            table->first + table->functions[count - 1].at + table->functions[count - 1].size;
+    if (count < table->function_count)
+        *out_end = table->first + table->functions[count].at;
+    return *out_start <= address;
 }

@@ -90,8 +90,16 @@ void unwind_table_destroy(struct unwind_table *table);
  * next call; `at` says nothing. */
 const struct unwind_row *unwind_table_find(struct unwind_table *table, uint64_t address);
 
-/* The function that an address is in; false if none is known, or the table is not complete. */
-bool unwind_table_function(const struct unwind_table *table, uint64_t address, uint64_t *out_start,
+/* The function that an address is in; false if none is known. */
+bool unwind_table_function(struct unwind_table *table, uint64_t address, uint64_t *out_start,
                            uint64_t *out_size);
+
+/* Whether a function begins exactly there. */
+bool unwind_table_begins(struct unwind_table *table, uint64_t address);
+
+/* What no function covers around an address: 0 and UINT64_MAX where none is before or behind it.
+ * False: a function does. */
+bool unwind_table_gap(struct unwind_table *table, uint64_t address, uint64_t *out_start,
+                      uint64_t *out_end);
 
 #endif

@@ -105,12 +105,47 @@ static void completed_by_hand(void)
     uint64_t start, size;
 
     open_both("/proc/self/exe");
-    CHECK(!unwind_table_function(opened, built->first, &start, &size));
     unwind_table_complete(opened);
     unwind_table_complete(opened);
     CHECK(unwind_table_function(opened, built->first, &start, &size));
     CHECK_UINT(start, built->first);
     CHECK_UINT(opened->row_count, built->row_count);
+    close_both();
+}
+
+/* What is known of an address is the same whether all of the table was read or not. */
+static bool same_function(uint64_t at)
+{
+    uint64_t start, size, built_start, built_size, end, built_end;
+    bool same = unwind_table_function(opened, at, &start, &size) ==
+                    unwind_table_function(built, at, &built_start, &built_size) &&
+                start == built_start && size == built_size;
+
+    same = same && unwind_table_begins(opened, at) == unwind_table_begins(built, at);
+    same = same && unwind_table_gap(opened, at, &start, &end) ==
+                       unwind_table_gap(built, at, &built_start, &built_end);
+    return same && start == built_start && end == built_end;
+}
+
+static void functions_by_index(void)
+{
+    size_t wrong = 0;
+
+    open_both("/proc/self/exe");
+    for (size_t i = 0; i < 4; i++) { /* so few that the rest is not read */
+        size_t one = i * (built->function_count - 1) / 3;
+        uint64_t start = built->first + built->functions[one].at;
+
+        wrong += !same_function(start) + !same_function(start + built->functions[one].size);
+    }
+    CHECK(opened->search != NULL);
+    CHECK_UINT(opened->function_count, 0);
+    close_both();
+    open_both("/proc/self/exe");
+    for (uint64_t at = built->first - 8; at < built->end + 8; at++)
+        wrong += !same_function(at);
+    CHECK(!opened->search);
+    CHECK_UINT(wrong, 0);
     close_both();
 }
 
@@ -165,4 +200,4 @@ static void index_astray(void)
 }
 
 TAP_MAIN(TAP_CASE(own_program), TAP_CASE(c_library), TAP_CASE(much_used),
-         TAP_CASE(completed_by_hand), TAP_CASE(index_astray))
+         TAP_CASE(completed_by_hand), TAP_CASE(functions_by_index), TAP_CASE(index_astray))

@@ -101,8 +101,6 @@ static void tell_file(struct teller *teller, const struct module *module,
 {
     struct names *names;
 
-    if (module->table)
-        unwind_table_complete(module->table);
     if (!module->elf || names_open(elf_file_descriptor(module->elf), module->elf, module->table,
                                    &names, NULL) != IFG_OK)
         return;
