@@ -49,7 +49,7 @@ struct walk {
 
 bool device_is_busy_kind(enum timeline_work kind)
 {
-    return kind != TIMELINE_WORK_SYNC && kind != TIMELINE_WORK_MEMORY;
+    return timeline_work_is_busy(kind);
 }
 
 const char *device_idle_name(enum device_idle idle)

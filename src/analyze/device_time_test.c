@@ -223,6 +223,55 @@ static void overlap_and_devices(void)
     end(&made);
 }
 
+/*  call 0-2, kernel 2-12, wait 2-12 with a record of its own; memory at 12; call 12-14, kernel
+ *  14-24, wait 14-24; ends at 30. */
+static void waits_and_memory_are_no_work(void)
+{
+    struct made made;
+    struct device_time time;
+    struct ml_trace_open run;
+    const struct timeline_devices *devices;
+    uint32_t waits, memory;
+
+    begin(&made);
+    waits = device_trace_stream(&made.trace, 0, 1, 7);
+    memory = device_trace_stream(&made.trace, 0, 1, UINT32_MAX);
+    run = ml_trace_enter(&made.trace.ml, 0, made.inference);
+    for (int i = 0; i < 2; i++) {
+        device_trace_launch(&made.trace, 0, made.stream, 2 * US,
+                            &(struct device_trace_work){ .name = "k", .ns = 10 * US });
+        device_trace_sync_seen(&made.trace, 0, made.stream, waits, 0);
+        device_trace_orphan(&made.trace, memory, made.trace.ml.now[0],
+                            &(struct device_trace_work){ .kind = "memory", .name = "allocate" });
+    }
+    ml_trace_wait(&made.trace.ml, 0, 6 * US);
+    ml_trace_leave(&made.trace.ml, 0, run);
+    load(&made);
+    time = time_of(&made, TRACE_LOCATION_ML, "", 0);
+    CHECK_UINT(time.busy_ns, 20 * US);
+    CHECK_UINT(time.kernels, 2);
+    CHECK_UINT(time.works, 2);
+    CHECK_UINT(time.launches, 2);
+    CHECK_UINT(time.waits, 2);
+    CHECK_UINT(time.wait_ns, 20 * US); /* and not 40 */
+    CHECK_UINT(time.idle_ns[DEVICE_IDLE_WAITING], 0);
+    CHECK_UINT(time.idle_ns[DEVICE_IDLE_LAUNCHING], 4 * US);
+    CHECK_UINT(time.busy_ns + device_time_idle(&time), time.span_ns);
+    REQUIRE(timeline_devices_get(made.trace.ml.timeline, &devices, NULL) == IFG_OK);
+    CHECK_UINT(devices->work_count, 6);
+    CHECK_UINT(devices->busy_count, 2);
+    CHECK_UINT(devices->busy_in_inferences, 2);
+    CHECK_UINT(devices->without_call, 0); /* memory needs none */
+    CHECK_UINT(devices->too_early, 0);
+    for (size_t i = 0; i < devices->call_count; i++) {
+        bool is_wait = devices->calls[i].kind == TIMELINE_WORK_SYNC;
+
+        CHECK_UINT(devices->calls[i].work_count, is_wait ? 0 : 1);
+        CHECK_UINT(devices->calls[i].busy_ns, is_wait ? 0 : 10 * US);
+    }
+    end(&made);
+}
+
 static void models_and_operators(void)
 {
     struct device_trace trace;
@@ -392,6 +441,6 @@ static void no_memory(void)
 }
 
 TAP_MAIN(TAP_CASE(showcase), TAP_CASE(gaps_are_named), TAP_CASE(work_runs_over_the_end),
-         TAP_CASE(overlap_and_devices), TAP_CASE(models_and_operators), TAP_CASE(kernels_by_filter),
-         TAP_CASE(flame_of_kernels), TAP_CASE(names_get_short), TAP_CASE(without_devices),
-         TAP_CASE(no_memory))
+         TAP_CASE(overlap_and_devices), TAP_CASE(waits_and_memory_are_no_work),
+         TAP_CASE(models_and_operators), TAP_CASE(kernels_by_filter), TAP_CASE(flame_of_kernels),
+         TAP_CASE(names_get_short), TAP_CASE(without_devices), TAP_CASE(no_memory))

@@ -11,6 +11,8 @@
 /* Longer inferences (the first one, which loads and tunes) say nothing about the others. */
 #define STEADY_TIMES 2.0
 
+#define DEVICE_INSTRUMENT "GPU kernels"
+
 enum { HOST, SPAN, BUSY, IDLE, WAIT, GAP, VALUES };
 
 static size_t inferences_of(const struct ml_input *input, const struct ml_model *model)
@@ -80,13 +82,23 @@ static void add_steady(const struct ml_input *input, const struct device_times *
     }
 }
 
+/* Tracks of waits and of memory are none. */
+static bool is_stream(const struct timeline_devices *devices,
+                      const struct timeline_device_stream *stream)
+{
+    for (size_t i = 0; i < stream->work_count; i++)
+        if (device_is_busy_kind(devices->works[devices->by_stream[stream->first_work + i]].kind))
+            return true;
+    return false;
+}
+
 static void name_devices(struct device_use *use, const struct timeline_devices *devices)
 {
-    use->stream_count = devices->stream_count;
     for (size_t i = 0; i < devices->stream_count; i++) {
         const char *name = devices->streams[i].name;
         size_t same = 0;
 
+        use->stream_count += is_stream(devices, &devices->streams[i]);
         while (same < i && !device_is_same(&devices->streams[same], &devices->streams[i]))
             same++;
         use->device_count += same == i;
@@ -96,6 +108,70 @@ static void name_devices(struct device_use *use, const struct timeline_devices *
         if (*name && same == use->name_count && same < sizeof use->names / sizeof use->names[0])
             use->names[use->name_count++] = name;
     }
+}
+
+static bool is_of_device(const struct timeline_devices *devices, uint32_t thread)
+{
+    for (size_t i = 0; i < devices->stream_count; i++)
+        if (devices->streams[i].thread == thread)
+            return true;
+    return false;
+}
+
+static struct device_level *level_of(struct device_use *use, const char *name, uint32_t process)
+{
+    struct device_level *level = use->levels;
+
+    while (level < use->levels + use->level_count &&
+           (level->process != process || strcmp(level->name, name) != 0))
+        level++;
+    if (level == use->levels + DEVICE_USE_LEVELS)
+        return NULL;
+    if (level == use->levels + use->level_count) {
+        use->level_count++;
+        *level = (struct device_level){ .name = name, .process = process, .peak = (double)NAN };
+    }
+    return level;
+}
+
+static void add_levels(struct device_use *use, const struct timeline *timeline,
+                       const struct timeline_devices *devices)
+{
+    uint32_t thread = TIMELINE_NONE;
+    bool counts = false;
+
+    for (size_t i = 0; i < timeline->counter_count; i++) {
+        const struct timeline_counter *counter = &timeline->counters[i];
+        struct device_level *level;
+
+        if (counter->thread != thread)
+            counts = is_of_device(devices, counter->thread);
+        thread = counter->thread;
+        level = counts ? level_of(use, timeline->locations[counter->location].name,
+                                  timeline->threads[thread].process)
+                       : NULL;
+        if (!level)
+            continue;
+        level->last = counter->value;
+        if (isfinite(counter->value) && !(counter->value <= level->peak)) {
+            level->peak = counter->value;
+            level->peak_ns = counter->ns;
+        }
+    }
+}
+
+/* What the instrument says behind what it records. */
+static const char *note_of(const struct trace_tables *tables)
+{
+    for (size_t i = 0; tables && i < tables->instrument_count; i++) {
+        const struct trace_instrument_entry *instrument = &tables->instruments[i];
+        const char *rest = strstr(instrument->reason, "; ");
+
+        if (strcmp(instrument->name, DEVICE_INSTRUMENT) == 0 &&
+            instrument->state == TRACE_INSTRUMENT_ON && rest)
+            return rest + 2;
+    }
+    return "";
 }
 
 static enum ifg_status fill(struct device_use *use, const struct ml_input *input,
@@ -141,12 +217,14 @@ enum ifg_status device_use_create(const struct ml_input *input, struct device_ti
     status = use->models ? timeline_devices_get(input->timeline, &devices, err)
                          : ifg_fail_no_memory(err, "for the times of devices");
     if (!status) {
-        use->works = devices->work_count;
+        use->works = devices->busy_count;
         use->without_call = devices->without_call;
         use->too_early = devices->too_early;
         use->early_ns = devices->early_ns;
-        use->without_inference = devices->work_count - devices->in_inferences;
+        use->without_inference = devices->busy_count - devices->busy_in_inferences;
         name_devices(use, devices);
+        add_levels(use, input->timeline, devices);
+        use->note = note_of(input->tables);
         status = fill(use, input, err);
     }
     if (status) {

@@ -24,11 +24,22 @@ struct device_model {
     struct device_kernels *kernels; /* of all of its work; NULL: it has none */
 };
 
+#define DEVICE_USE_LEVELS 64u
+
+/* A counter of a device: memory that a process has there, or that a pool of it has. */
+struct device_level {
+    const char *name; /* "gpu 0 allocated bytes" */
+    uint32_t process;
+    double peak;
+    uint64_t peak_ns; /* when it was first there */
+    double last;      /* NAN: not known at the end */
+};
+
 struct device_use {
     struct device_times *times;
     struct device_model *models; /* as ml_input.models */
     size_t model_count;
-    uint64_t works;
+    uint64_t works;             /* kernels, copies and the like, without waits and memory */
     uint64_t without_call;      /* of these: launched before the recording, so nobody's */
     uint64_t too_early;         /* seem to begin before they were launched, */
     uint64_t early_ns;          /* by that much at most: clocks are off */
@@ -37,6 +48,9 @@ struct device_use {
     size_t name_count;
     size_t device_count;
     size_t stream_count;
+    struct device_level levels[DEVICE_USE_LEVELS]; /* as they came; more are not told */
+    size_t level_count;
+    const char *note; /* what was said of the recording while it went on; "" */
 };
 
 /* Takes *times over, and leaves NULL; without them *out_use is NULL: nothing was recorded. */

@@ -12,6 +12,7 @@
 #include "analyze/perturbed.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
+#include "trace/keys.h"
 
 #define SEED UINT64_C(0x1f6e0d5c3b2a4978)
 
@@ -79,8 +80,14 @@ static int compare_identity(const void *left, const void *right)
     return order ? order : strcmp(a->function, b->function);
 }
 
-static bool is_slice_kind(enum trace_location_kind kind)
+/* Waits for devices are those of the calls that wait, and changes of memory have no time. */
+static bool is_compared(const struct timeline_location *location)
 {
+    enum trace_location_kind kind = location->kind;
+
+    if (kind == TRACE_LOCATION_DEVICE && (strcmp(location->function, TRACE_WORK_SYNC) == 0 ||
+                                          strcmp(location->function, TRACE_WORK_MEMORY) == 0))
+        return false;
     return kind == TRACE_LOCATION_ZONE || kind == TRACE_LOCATION_ML || kind == TRACE_LOCATION_OP ||
            kind == TRACE_LOCATION_STAGE || diff_is_of_device(kind);
 }
@@ -146,7 +153,7 @@ static bool make_rows(struct comparing *comparing)
         const struct timeline *timeline = comparing->timelines[side];
 
         for (size_t i = 0; i < timeline->location_count; i++)
-            if (is_slice_kind(timeline->locations[i].kind))
+            if (is_compared(&timeline->locations[i]))
                 diff->rows[count++] = row_of_location(comparing, side, i);
     }
     qsort(diff->rows, count, sizeof *diff->rows, compare_identity);
@@ -163,7 +170,7 @@ static bool make_rows(struct comparing *comparing)
             return false;
         for (size_t i = 0; i < timeline->location_count; i++) {
             struct diff_row key = row_of_location(comparing, side, i);
-            const struct diff_row *found = is_slice_kind(key.kind)
+            const struct diff_row *found = is_compared(&timeline->locations[i])
                                                ? bsearch(&key, diff->rows, diff->row_count,
                                                          sizeof *diff->rows, compare_identity)
                                                : NULL;

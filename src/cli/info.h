@@ -42,7 +42,9 @@ struct info_counts {
     uint64_t zones;
     uint64_t ml;
     uint64_t ops;
-    uint64_t device; /* work of devices */
+    uint64_t device; /* work of devices, */
+    uint64_t waits;  /* waits for them, */
+    uint64_t memory; /* their memory, taken and given back */
     uint64_t driver; /* calls of their drivers */
 };
 
@@ -64,7 +66,7 @@ struct info_sampling {
 size_t info_clock_threads(const struct trace_tables *tables, uint32_t clock); /* timed by it */
 bool info_sampling(const struct info_request *request, struct info_sampling *out);
 
-struct info_counts info_count(const struct stats *stats);
+struct info_counts info_count(const struct info_request *request);
 
 bool info_is_machine(const struct trace_process_entry *process);
 bool info_is_known_later(const struct trace_tables *tables, size_t index);

@@ -14,7 +14,7 @@
 static void write_events(struct ifg_json *json, const struct info_request *request)
 {
     const struct timeline *timeline = request->timeline;
-    struct info_counts counts = info_count(request->stats);
+    struct info_counts counts = info_count(request);
     uint64_t frees = 0;
     uint64_t samples = 0;
 
@@ -30,6 +30,8 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     ifg_json_put_uint(json, "ml", counts.ml);
     ifg_json_put_uint(json, "ops", counts.ops);
     ifg_json_put_uint(json, "device", counts.device);
+    ifg_json_put_uint(json, "device_waits", counts.waits);
+    ifg_json_put_uint(json, "device_memory", counts.memory);
     ifg_json_put_uint(json, "driver", counts.driver);
     ifg_json_put_uint(json, "samples", samples);
     ifg_json_put_uint(json, "messages", timeline->message_count);

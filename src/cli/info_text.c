@@ -53,8 +53,21 @@ bool info_is_resources(const struct trace_thread_entry *thread)
                             strcmp(thread->name, TRACE_THREAD_FLIGHT) == 0);
 }
 
-struct info_counts info_count(const struct stats *stats)
+static uint64_t *count_of_device(const struct timeline *timeline, const struct stats_row *row,
+                                 struct info_counts *counts)
 {
+    const char *what = row->first_location < timeline->location_count
+                           ? timeline->locations[row->first_location].function
+                           : "";
+
+    if (strcmp(what, TRACE_WORK_SYNC) == 0)
+        return &counts->waits;
+    return strcmp(what, TRACE_WORK_MEMORY) == 0 ? &counts->memory : &counts->device;
+}
+
+struct info_counts info_count(const struct info_request *request)
+{
+    const struct stats *stats = request->stats;
     struct info_counts counts = { 0 };
 
     for (size_t i = 0; i < stats->row_count; i++) {
@@ -63,7 +76,7 @@ struct info_counts info_count(const struct stats *stats)
         else if (stats->rows[i].kind == TRACE_LOCATION_OP)
             counts.ops += stats->rows[i].count;
         else if (stats->rows[i].kind == TRACE_LOCATION_DEVICE)
-            counts.device += stats->rows[i].count;
+            *count_of_device(request->timeline, &stats->rows[i], &counts) += stats->rows[i].count;
         else if (stats->rows[i].kind == TRACE_LOCATION_DRIVER)
             counts.driver += stats->rows[i].count;
         else
@@ -150,7 +163,7 @@ static void write_damage(const struct info_request *request, struct ifg_bytes *o
 static void write_counts(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct timeline *timeline = request->timeline;
-    const struct info_counts ended = info_count(request->stats);
+    const struct info_counts ended = info_count(request);
     const struct {
         const char *one;
         const char *many;
@@ -161,6 +174,8 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
         { "ML event", "ML events", ended.ml, true },
         { "operator", "operators", ended.ops, false },
         { "piece of device work", "pieces of device work", ended.device, false },
+        { "wait for a device", "waits for devices", ended.waits, false },
+        { "change of device memory", "changes of device memory", ended.memory, false },
         { "driver call", "driver calls", ended.driver, false },
         { "message", "messages", timeline->message_count, false },
         { "counter value", "counter values", timeline->counter_count, false },
@@ -571,8 +586,9 @@ static void write_device_cost(const struct trace_tables *tables, double seconds,
 static void write_file(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_file_info *file = trace_reader_file(request->reader);
-    struct info_counts counts = info_count(request->stats);
-    uint64_t zones = counts.zones + counts.ml + counts.ops + counts.device + counts.driver;
+    struct info_counts counts = info_count(request);
+    uint64_t zones = counts.zones + counts.ml + counts.ops + counts.device + counts.waits +
+                     counts.memory + counts.driver;
     const char *cpu =
         trace_find_fact(trace_reader_tables(request->reader), TRACE_FACT_RECORD_CPU_SECONDS);
     const char *ran =

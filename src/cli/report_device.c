@@ -52,11 +52,37 @@ void report_write_device_of(const struct report_request *request, size_t positio
         write_kernels(device->kernels, out);
 }
 
+/* Names end in their unit; a process is named only where there are several. */
+static void write_memory(const struct device_use *use, const struct timeline *timeline,
+                         struct ifg_bytes *out)
+{
+    char line[1000] = "";
+    char size[32], name[100];
+
+    for (size_t i = 0; i < use->level_count; i++) {
+        const struct device_level *level = &use->levels[i];
+        size_t length = strlen(level->name);
+        bool is_bytes =
+            length > 6 && length < 90 && strcmp(level->name + length - 6, " bytes") == 0;
+
+        if (!is_bytes || !isfinite(level->peak) || level->peak <= 0)
+            continue;
+        cli_clean(level->name, name, sizeof name);
+        report_append(line, sizeof line, "%s%.*s %s", *line ? ", " : "", (int)strlen(name) - 6,
+                      name, cli_size((uint64_t)level->peak, size));
+        if (level->process != use->levels[0].process && level->process < timeline->process_count)
+            report_append(line, sizeof line, " (process %u)",
+                          timeline->processes[level->process].pid);
+    }
+    if (*line)
+        report_wrap(out, 0, "Device memory, peaks  ", line);
+}
+
 void report_write_device(const struct report_request *request, struct ifg_bytes *out)
 {
     const struct device_use *use = request->report->input->device;
     char line[700] = "";
-    char number[32], longest[32], name[100];
+    char number[32], longest[32], name[100], note[200];
 
     if (!use)
         return;
@@ -78,6 +104,9 @@ void report_write_device(const struct report_request *request, struct ifg_bytes 
             "; %s seem to begin before their launch, by up to %s: times of the device are "
             "off by as much",
             cli_count(use->too_early, number), cli_duration((double)use->early_ns, longest));
+    if (*use->note)
+        report_append(line, sizeof line, "; %s", cli_clean(use->note, note, sizeof note));
     cli_print(out, "\n");
     report_wrap(out, 0, "Devices  ", line);
+    write_memory(use, request->report->input->timeline, out);
 }

@@ -11,11 +11,12 @@
 
 #include "client/client_internal.h"
 
-#define KIND_DEVICE 10u /* TRACE_LOCATION_DEVICE, _DRIVER */
-#define KIND_DRIVER 11u
-#define NAP_NS      500000u
-#define TIMED_EVERY 64u /* calls */
-#define WORK_SLOTS  (1u + (uint32_t)sizeof(struct ifg_wire_work) / IFG_WIRE_SLOT)
+#define KIND_COUNTER 5u /* TRACE_LOCATION_COUNTER, _DEVICE, _DRIVER */
+#define KIND_DEVICE  10u
+#define KIND_DRIVER  11u
+#define NAP_NS       500000u
+#define TIMED_EVERY  64u /* calls */
+#define WORK_SLOTS   (1u + (uint32_t)sizeof(struct ifg_wire_work) / IFG_WIRE_SLOT)
 
 uint32_t ifg_device_location(int is_call, const char *name, const char *what)
 {
@@ -25,6 +26,11 @@ uint32_t ifg_device_location(int is_call, const char *name, const char *what)
         rest = name + IFG_WIRE_STRING_MAX;
     return client_define_location(is_call ? KIND_DRIVER : KIND_DEVICE, 0, 0, 0, 0, name, what,
                                   rest);
+}
+
+uint32_t ifg_device_level_location(const char *name)
+{
+    return client_define_location(KIND_COUNTER, 0, 0, 0, 0, name, "", "");
 }
 
 void ifg_device_define(uint32_t device, const char *name, const char *id)
@@ -99,14 +105,27 @@ static void await_room(uint64_t *patience_ns)
     }
 }
 
-void ifg_device_work(uint32_t location, uint64_t start_ns, const struct ifg_wire_work *work,
-                     uint64_t *patience_ns)
+void ifg_device_work(enum ifg_wire_kind kind, uint32_t location, uint64_t start_ns,
+                     const struct ifg_wire_work *work, uint64_t *patience_ns)
 {
     int saved_errno = errno;
 
     if (client_is_recorded()) {
         await_room(patience_ns);
-        client_emit(IFG_WIRE_WORK, start_ns, location, work, sizeof *work);
+        client_emit(kind, start_ns, location, work, sizeof *work);
+    }
+    errno = saved_errno;
+}
+
+void ifg_device_level(uint32_t location, uint32_t device, uint64_t ns, double value,
+                      uint64_t *patience_ns)
+{
+    const struct ifg_wire_level level = { .value = value, .device = device };
+    int saved_errno = errno;
+
+    if (client_is_recorded()) {
+        await_room(patience_ns);
+        client_emit(IFG_WIRE_LEVEL, ns, location, &level, sizeof level);
     }
     errno = saved_errno;
 }

@@ -19,17 +19,24 @@
  * IFG_WIRE_STRING_MAX goes on in the file; twice that is all that is kept of it. */
 IFG_API uint32_t ifg_device_location(int is_call, const char *name, const char *what);
 
+/* A location of a counter of a device. */
+IFG_API uint32_t ifg_device_level_location(const char *name);
+
 /* Names a device; again after a name that was not known yet. */
 IFG_API void ifg_device_define(uint32_t device, const char *name, const char *id);
 
 /* A call of this thread, from start (ifg_ticks) until now. */
 IFG_API void ifg_device_call(uint32_t location, uint64_t start, uint64_t correlation);
 
-/* Work, with its start by CLOCK_MONOTONIC. While this thread's ring is full, waits for the recorder
- * as long as *patience_ns lasts, and takes what it waited off it; then the work is dropped and
- * counted as any event is. Not on threads that the program waits for. */
-IFG_API void ifg_device_work(uint32_t location, uint64_t start_ns, const struct ifg_wire_work *work,
-                             uint64_t *patience_ns);
+/* IFG_WIRE_WORK, _WAIT or _MEMORY, with its start by CLOCK_MONOTONIC. While this thread's ring is
+ * full, waits for the recorder as long as *patience_ns lasts, and takes what it waited off it; then
+ * the work is dropped and counted as any event is. Not on threads that the program waits for. */
+IFG_API void ifg_device_work(enum ifg_wire_kind kind, uint32_t location, uint64_t start_ns,
+                             const struct ifg_wire_work *work, uint64_t *patience_ns);
+
+/* What a counter of a device is from ns on; with the same patience. */
+IFG_API void ifg_device_level(uint32_t location, uint32_t device, uint64_t ns, double value,
+                              uint64_t *patience_ns);
 
 /* So much work was lost before it came here: counted as dropped by this thread. */
 IFG_API void ifg_device_lost(uint64_t count);

@@ -112,6 +112,21 @@ void document_device_of(struct ifg_json *json, const struct report *report,
     ifg_json_close(json, '}');
 }
 
+static void put_level(struct ifg_json *json, const struct timeline *timeline,
+                      const struct device_level *level)
+{
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "name", level->name);
+    ifg_json_put_uint(
+        json, "pid",
+        level->process < timeline->process_count ? timeline->processes[level->process].pid : 0);
+    ifg_json_put_double(json, "peak_bytes", level->peak);
+    if (isfinite(level->peak))
+        ifg_json_put_uint(json, "peak_ns", level->peak_ns - timeline->begin_ns);
+    ifg_json_put_double(json, "last_bytes", level->last);
+    ifg_json_close(json, '}');
+}
+
 void document_device(struct ifg_json *json, const struct report *report)
 {
     const struct device_use *use = report->input->device;
@@ -131,6 +146,14 @@ void document_device(struct ifg_json *json, const struct report *report)
     if (use->too_early) {
         ifg_json_put_uint(json, "before_call", use->too_early);
         ifg_json_put_uint(json, "before_call_ns", use->early_ns);
+    }
+    if (*use->note)
+        ifg_json_put_string(json, "note", use->note);
+    if (use->level_count) {
+        ifg_json_put_open(json, "memory", '[');
+        for (size_t i = 0; i < use->level_count; i++)
+            put_level(json, report->input->timeline, &use->levels[i]);
+        ifg_json_close(json, ']');
     }
     ifg_json_close(json, '}');
 }

@@ -135,7 +135,7 @@ static const struct query_column call_columns[] = {
     { "dur_ns", "INTEGER", "duration", BY(call_duration) },
     { "correlation", "INTEGER", "number that its work has, too; NULL if none",
       OF_OR_NULL(GET_COUNT, timeline_device_call, correlation, NULL_ZERO) },
-    { "slices", "INTEGER", "how many rows of gpu_slice it led to",
+    { "slices", "INTEGER", "how many kernels, copies and the like it led to",
       OF(GET_UINT, timeline_device_call, work_count) },
     { "busy_ns", "INTEGER", "sum of their durations",
       OF(GET_COUNT, timeline_device_call, busy_ns) },

@@ -158,6 +158,13 @@ static bool pass_call(struct target *target, struct ring_reader *reader,
     return true;
 }
 
+static enum device_track track_of(uint32_t kind)
+{
+    return kind == IFG_WIRE_WAIT     ? DEVICE_TRACK_WAITS
+           : kind == IFG_WIRE_MEMORY ? DEVICE_TRACK_MEMORY
+                                     : DEVICE_TRACK_WORK;
+}
+
 /* Work has its own clock, and streams of its own. */
 static bool pass_work(struct target *target, const struct ifg_wire_record *record,
                       const unsigned char *payload, size_t bytes)
@@ -174,6 +181,7 @@ static bool pass_work(struct target *target, const struct ifg_wire_record *recor
         (until_ns && (record->ticks > until_ns || wire.duration_ns > until_ns - record->ticks)))
         return true;
     work = (struct device_work){
+        .track = track_of(IFG_WIRE_TAG_KIND(record->tag)),
         .start_ns = record->ticks,
         .duration_ns = wire.duration_ns,
         .bytes = wire.bytes,
@@ -193,6 +201,26 @@ static bool pass_work(struct target *target, const struct ifg_wire_record *recor
     return devices && device_streams_put(devices, &work, ifg_monotonic_ns());
 }
 
+/* Out of time: it says nothing of the recording. */
+static bool pass_level(struct target *target, const struct ifg_wire_record *record,
+                       const unsigned char *payload)
+{
+    uint64_t until_ns = target->context->sink->until[SINK_CLOCK_MONOTONIC];
+    struct device_streams *devices = target_devices(target);
+    struct ifg_wire_level level;
+
+    memcpy(&level, payload, sizeof level);
+    if (record->ticks < target->context->since_ns || (until_ns && record->ticks > until_ns))
+        return true;
+    return devices && device_streams_level(devices, level.device, record->reference, record->ticks,
+                                           level.value, ifg_monotonic_ns());
+}
+
+static bool has_device_times(uint32_t kind)
+{
+    return kind >= IFG_WIRE_WORK && kind <= IFG_WIRE_LEVEL;
+}
+
 /* One record of several slots; false if it makes no sense. The payload has at least one slot for
  * every kind but a frame. */
 static bool pass_record(struct target *target, struct ring_reader *reader,
@@ -201,7 +229,7 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
 {
     uint32_t kind = IFG_WIRE_TAG_KIND(record->tag);
 
-    if (kind != IFG_WIRE_LONG_ZONE && kind != IFG_WIRE_CALL && kind != IFG_WIRE_WORK &&
+    if (kind != IFG_WIRE_LONG_ZONE && kind != IFG_WIRE_CALL && !has_device_times(kind) &&
         until_of(target) && record->ticks > until_of(target))
         return true; /* all was over */
     if (kind == IFG_WIRE_FRAME) {
@@ -246,7 +274,11 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
     case IFG_WIRE_CALL:
         return pass_call(target, reader, record, payload);
     case IFG_WIRE_WORK:
+    case IFG_WIRE_WAIT:
+    case IFG_WIRE_MEMORY:
         return pass_work(target, record, payload, bytes);
+    case IFG_WIRE_LEVEL:
+        return pass_level(target, record, payload);
     default:
         return false;
     }

@@ -110,13 +110,16 @@ static bool add_process(struct server_trace *trace, struct tracks *out, uint32_t
 /* ---- devices and their streams ---- */
 
 static bool add_stream(struct server_trace *trace, struct tracks *out, uint32_t parent,
+                       const struct timeline_devices *devices,
                        const struct timeline_device_stream *stream)
 {
     const struct timeline_thread *thread = &trace->timeline->threads[stream->thread];
+    enum timeline_work kind;
     struct track *track;
 
     if (!stream->work_count)
         return true;
+    kind = devices->works[devices->by_stream[stream->first_work]].kind;
     track = tracks_add(out, TRACK_THREAD, "t", stream->thread, parent);
     if (!track)
         return false;
@@ -128,8 +131,12 @@ static bool add_stream(struct server_trace *trace, struct tracks *out, uint32_t 
     if (stream->stream == TIMELINE_NONE)
         snprintf(track->label, sizeof track->label, "%s", thread->name);
     else
-        snprintf(track->label, sizeof track->label, "stream %u", stream->stream);
-    snprintf(track->sub, sizeof track->sub, "%zu pieces of work", stream->work_count);
+        snprintf(track->label, sizeof track->label, "stream %u%s", stream->stream,
+                 kind == TIMELINE_WORK_SYNC ? " waits" : "");
+    snprintf(track->sub, sizeof track->sub, "%zu %s", stream->work_count,
+             kind == TIMELINE_WORK_SYNC     ? "waits"
+             : kind == TIMELINE_WORK_MEMORY ? "changes"
+                                            : "pieces of work");
     return true;
 }
 
@@ -165,7 +172,7 @@ static bool add_devices(struct server_trace *trace, struct tracks *out)
                      *stream->api ? ", " : "", process_name(timeline, stream->process));
         }
         out->items[parent].count++;
-        if (!add_stream(trace, out, parent, stream))
+        if (!add_stream(trace, out, parent, devices, stream))
             return false;
         before = stream;
     }

@@ -390,10 +390,14 @@ static bool join(struct timeline_kept_devices *kept, const struct timeline *time
 
         if (work->correlation)
             work->call = find_call(keyed, count, kept->streams[work->stream].process, work);
+        if (!timeline_work_is_busy(work->kind))
+            continue;
+        kept->view.busy_count++;
         if (work->call == TIMELINE_NONE) {
             kept->view.without_call++;
             continue;
         }
+        kept->view.busy_in_inferences += kept->calls[work->call].inference != SIZE_MAX;
         note_early(&kept->view, work->start_ns, kept->calls[work->call].start_ns);
         kept->calls[work->call].work_count++;
         kept->calls[work->call].busy_ns += work->end_ns - work->start_ns;

@@ -46,7 +46,7 @@ struct timeline_device_call {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t correlation; /* 0: none */
-    uint64_t busy_ns;     /* sum of the durations of its work */
+    uint64_t busy_ns;     /* sum of the durations of its work that keeps the device busy */
     size_t inference;     /* the innermost inference around its start, */
     size_t ml;            /* ML event of any category, */
     size_t op;            /* operator, */
@@ -54,7 +54,7 @@ struct timeline_device_call {
     uint32_t thread;
     uint32_t location;
     uint32_t model;      /* of the ML event or operator; TIMELINE_NONE */
-    uint32_t work_count; /* how much work it has: one, many for a graph, none for a wait */
+    uint32_t work_count; /* how much of that: one, many for a graph, none for a wait */
     enum timeline_work kind;
 };
 
@@ -84,9 +84,11 @@ struct timeline_devices {
     const uint32_t *by_op;        /* the same by operator */
     size_t in_inferences;         /* how many of by_inference have one */
     size_t in_ops;
-    size_t without_call; /* work whose call was not seen */
-    size_t too_early;    /* work that seems to begin before its call: the device's clock is off, */
-    uint64_t early_ns;   /* by that much at least */
+    size_t busy_count;         /* of work_count, without waits and memory; of these: */
+    size_t busy_in_inferences; /* launched in one */
+    size_t without_call;       /* their call was not seen */
+    size_t too_early;          /* seem to begin before their call: the device's clock is off, */
+    uint64_t early_ns;         /* by that much at least */
 };
 
 /* IFG_NO_MEMORY, or *out_devices; without any work all counts are 0. */
@@ -122,6 +124,12 @@ bool timeline_work_graph(const struct timeline *timeline, const struct timeline_
 /* Where a copy went: "HtoD", "DtoH", "DtoD", ...; "" if it is no copy, or not known. */
 const char *timeline_copy_kind(const struct timeline *timeline,
                                const struct timeline_device_work *work);
+
+/* Whether it keeps the device busy: waits are the host's, and memory is a moment. */
+static inline bool timeline_work_is_busy(enum timeline_work kind)
+{
+    return kind != TIMELINE_WORK_SYNC && kind != TIMELINE_WORK_MEMORY;
+}
 
 const char *timeline_work_name(enum timeline_work kind); /* kernel, memcpy, ... */
 

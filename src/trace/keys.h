@@ -49,6 +49,7 @@
 #define TRACE_KEY_SUBMITTED_NS "submitted_ns" /* the same from when the device had it */
 #define TRACE_KEY_GRAPH        "graph"        /* number of the graph that it is part of */
 #define TRACE_KEY_GRAPH_NODE   "graph_node"
+#define TRACE_KEY_STREAM       "stream" /* that memory was taken or given back in the order of */
 
 /* The function of a location of a device or its driver: what kind of work it is, or what the call
  * asks for. A copy has its direction behind it: "memcpy HtoD". */

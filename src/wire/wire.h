@@ -83,6 +83,9 @@ enum ifg_wire_kind {
     IFG_WIRE_FLOW_END = 12,
     IFG_WIRE_CALL = 13, /* of a device's driver; reference = location; u64 duration, correlation */
     IFG_WIRE_WORK = 14, /* of a device: ticks = start, CLOCK_MONOTONIC ns; struct ifg_wire_work */
+    IFG_WIRE_WAIT = 15, /* for a device; the same */
+    IFG_WIRE_MEMORY = 16, /* of a device, taken or given back; the same */
+    IFG_WIRE_LEVEL = 17,  /* a counter of a device: ticks as above; struct ifg_wire_level */
 };
 
 /* What a device did. Parts that are not known, or make no sense, are 0. */
@@ -92,10 +95,17 @@ struct ifg_wire_work {
     uint64_t graph_node;
     uint32_t graph;
     uint32_t correlation;
-    uint32_t device, context, stream; /* numbers in the process */
+    uint32_t device, context, stream; /* numbers in the process; UINT32_MAX: no stream */
     uint32_t grid[3], block[3];       /* of a kernel, from here on; grid[0] is 0: it is none */
     uint32_t registers;               /* of a thread */
     uint32_t static_shared, dynamic_shared; /* bytes */
+};
+
+/* What a counter of a device is from then on. */
+struct ifg_wire_level {
+    double value;
+    uint32_t device;
+    uint32_t reserved;
 };
 
 struct ifg_wire_attribute {
@@ -145,6 +155,7 @@ struct ifg_wire_ring {
 static_assert(sizeof(struct ifg_wire_zone) == IFG_WIRE_SLOT, "a zone is one slot");
 static_assert(sizeof(struct ifg_wire_record) == IFG_WIRE_SLOT, "a record begins with one slot");
 static_assert(sizeof(struct ifg_wire_work) == 5 * IFG_WIRE_SLOT, "layout");
+static_assert(sizeof(struct ifg_wire_level) == IFG_WIRE_SLOT, "layout");
 static_assert(offsetof(struct ifg_wire_ring, tail) == 64, "consumer has its own cache line");
 static_assert(sizeof(struct ifg_wire_ring) == IFG_WIRE_PAGE, "a ring header is one page");
 

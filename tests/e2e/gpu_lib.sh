@@ -15,7 +15,7 @@ cd "$T" || exit 1
 trace=$T/trace.ifg
 record_options="--gpu kernels --no-sample --no-resources"
 cupti_hook=$BUILD_DIR/hooks/libinferogram-cupti.so
-unset CUDA_INJECTION64_PATH STUB_CUPTI STUB_CUPTI_VERSION
+unset CUDA_INJECTION64_PATH STUB_CUPTI STUB_CUPTI_VERSION STUB_CUDA_DEVICES
 LD_LIBRARY_PATH=$PROGRAMS
 export LD_LIBRARY_PATH
 

@@ -175,6 +175,17 @@ void device_trace_sync(struct device_trace *trace, uint32_t thread, uint32_t str
     put_call(trace, thread, "cuStreamSynchronize", TRACE_WORK_SYNC, ns, false);
 }
 
+void device_trace_sync_seen(struct device_trace *trace, uint32_t thread, uint32_t stream,
+                            uint32_t track, uint64_t call_ns)
+{
+    uint64_t from = trace->ml.now[thread];
+    struct device_trace_work wait = { .kind = TRACE_WORK_SYNC, .name = "stream synchronize" };
+
+    device_trace_sync(trace, thread, stream, call_ns);
+    wait.ns = trace->ml.now[thread] - from;
+    put_work(trace, track, from, &wait, trace->correlation);
+}
+
 void device_trace_orphan(struct device_trace *trace, uint32_t stream, uint64_t at_ns,
                          const struct device_trace_work *work)
 {

@@ -72,6 +72,10 @@ void device_trace_graph(struct device_trace *trace, uint32_t thread, uint32_t st
 void device_trace_sync(struct device_trace *trace, uint32_t thread, uint32_t stream,
                        uint64_t call_ns);
 
+/* The same, and a record of the wait on a track of its own (another stream). */
+void device_trace_sync_seen(struct device_trace *trace, uint32_t thread, uint32_t stream,
+                            uint32_t track, uint64_t call_ns);
+
 /* Work whose call was not seen, from this moment on (or when the stream is free). */
 void device_trace_orphan(struct device_trace *trace, uint32_t stream, uint64_t at_ns,
                          const struct device_trace_work *work);

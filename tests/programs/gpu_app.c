@@ -3,7 +3,10 @@
  * A program that runs a model on a GPU that is none (stub_cuda.h), with a copy of each kind, a set,
  * kernels in operators, a graph, and a wait in every inference.
  *
- *     gpu_app [INFERENCES [KERNELS [WHAT]]]      WHAT: kill, fork, await
+ *     gpu_app [INFERENCES [KERNELS [WHAT]]]      WHAT: kill, fork, await, memory, less
+ *
+ * memory: with memory of all kinds, pools, and waits of all kinds. less: as many inferences as it
+ * takes until memory is not recorded any more, and INFERENCES more.
  *
  * Prints how many calls of each kind it made.
  */
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <inferogram/inferogram.h>
@@ -42,6 +46,55 @@ static void inference(ifg_model *model, unsigned kernels)
     ifg_zone_end(event);
 }
 
+/* 1 MiB from a pool while the inference runs. */
+static void inference_in_pool(ifg_model *model, unsigned kernels)
+{
+    uint64_t address = 0;
+
+    cuMemAllocAsync(&address, 1u << 20, (void *)13);
+    inference(model, kernels);
+    cuMemFreeAsync(address, (void *)13);
+}
+
+static void inferences_with_memory(ifg_model *model, unsigned inferences, unsigned kernels)
+{
+    uint64_t weights[2] = { 0, 0 };
+    void *host = NULL;
+    void *pool = NULL;
+
+    cuMemAlloc_v2(&weights[0], 65536);
+    cuMemAlloc_v2(&weights[1], 131072);
+    cuMemHostAlloc(&host, 4096, 0);
+    cuMemPoolCreate(&pool, NULL);
+    for (unsigned i = 0; i < inferences; i++) {
+        inference_in_pool(model, kernels);
+        cuStreamWaitEvent((void *)13, (void *)1, 0);
+        cuEventSynchronize((void *)1);
+        cuCtxSynchronize();
+    }
+    cuMemPoolDestroy(pool);
+    cuMemPoolTrimTo((void *)1, 0);
+    cuMemFreeHost(host);
+    cuMemFree_v2(weights[1]);
+}
+
+/* Not so fast that buffers run out; a minute is more than it ever takes. */
+static unsigned inferences_until_less(ifg_model *model, unsigned more, unsigned kernels)
+{
+    unsigned count = 0;
+
+    for (time_t end = time(NULL) + 60; ifg_is_recording() && !stub_cuda_is_less();) {
+        if (time(NULL) > end)
+            break;
+        inference_in_pool(model, kernels);
+        usleep(5000);
+        count++;
+    }
+    for (unsigned i = 0; i < more; i++, count++)
+        inference_in_pool(model, kernels);
+    return count;
+}
+
 int main(int argc, char **argv)
 {
     unsigned inferences = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 10;
@@ -61,8 +114,13 @@ int main(int argc, char **argv)
             inferences++;
         }
     }
-    for (unsigned i = 0; strcmp(what, "await") != 0 && i < inferences; i++)
-        inference(model, kernels);
+    if (strcmp(what, "memory") == 0)
+        inferences_with_memory(model, inferences, kernels);
+    else if (strcmp(what, "less") == 0)
+        inferences = inferences_until_less(model, inferences, kernels);
+    else if (strcmp(what, "await") != 0)
+        for (unsigned i = 0; i < inferences; i++)
+            inference(model, kernels);
     if (strcmp(what, "fork") == 0) {
         pid_t child = fork();
 

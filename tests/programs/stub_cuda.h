@@ -21,6 +21,12 @@ struct stub_work {
     uint64_t bytes;
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
     const char *name;
+    /* Memory, pools and waits. */
+    uint32_t operation; /* or type */
+    uint32_t memory_kind;
+    uint32_t is_async;
+    uint64_t address;
+    uint64_t pool, pool_size, pool_used; /* pool is 0: none */
 };
 
 /* Set by whoever watches. `kept` is the caller's, for both sites of a call. */
@@ -32,10 +38,15 @@ struct stub_watch {
 
 void stub_cuda_watch(const struct stub_watch *watch);
 
+/* Whether memory was recorded and is not any more; set by the CUPTI. */
+void stub_cuda_set_less(int is_less);
+int stub_cuda_is_less(void);
+
 /* As in cuda.h; a function is its name, and its first parameter, if there is one, points to the
  * nanoseconds that it takes. */
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
+int cuDeviceGetCount(int *count); /* STUB_CUDA_DEVICES, or 1; all is done on device 0 */
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGetName(char *name, int size, int device);
 int cuDeviceGetUuid_v2(unsigned char *uuid, int device);
@@ -46,5 +57,20 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void *stream);
 int cuGraphLaunch(void *graph, void *stream); /* a graph is its number of kernels */
 int cuStreamSynchronize(void *stream);
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
+int cuEventSynchronize(void *event);
+int cuCtxSynchronize(void);
+
+/* Memory is numbers. A pool takes what it needs from the device, in steps of 1 MiB, and keeps it.
+ * Pool 1 is there from the start. */
+int cuMemAlloc_v2(uint64_t *out_address, size_t bytes);
+int cuMemFree_v2(uint64_t address);
+int cuMemHostAlloc(void **out_address, size_t bytes, unsigned flags);
+int cuMemFreeHost(void *address);
+int cuMemAllocAsync(uint64_t *out_address, size_t bytes, void *stream);
+int cuMemFreeAsync(uint64_t address, void *stream);
+int cuMemPoolCreate(void **out_pool, const void *properties);
+int cuMemPoolTrimTo(void *pool, size_t least);
+int cuMemPoolDestroy(void *pool);
 
 #endif

@@ -10,6 +10,7 @@
  *     slow          full buffers are handed out only when somebody flushes
  *     behind        the device's clock is 10 ms behind
  *     realtime      no callback for timestamps: times are CLOCK_REALTIME
+ *     expensive     every record takes 50 us of CPU time to be read
  */
 #include "stub_cuda.h"
 
@@ -76,9 +77,20 @@ static uint32_t version(void)
 
 static size_t record_size(uint32_t kind)
 {
-    int is_old = version() < 18;
+    uint32_t is = version();
 
-    return kind == 10 ? (is_old ? 160 : 216) : (is_old ? 72 : 96);
+    switch (kind) {
+    case 10:
+        return is < 18 ? 160 : 216;
+    case 38:
+        return is < 26 ? 40 : 56;
+    case 49:
+        return is < 17 ? 112 : is < 24 ? 120 : 128;
+    case 50:
+        return is < 17 ? 64 : is < 130000 ? 72 : 80;
+    default:
+        return is < 18 ? 72 : 96;
+    }
 }
 
 /* ---- records ---- */
@@ -103,6 +115,55 @@ static uint64_t realtime(uint64_t monotonic_ns)
     return monotonic_ns + ahead;
 }
 
+/* What it means that memory has no stream. */
+static uint32_t no_stream(void)
+{
+    return version() < 130200 ? UINT32_MAX : 0;
+}
+
+static void fill_memory(uint8_t *record, const struct stub_work *work, uint64_t time)
+{
+    uint32_t who[3] = { 0, 1, work->is_async ? work->stream : no_stream() };
+    uint64_t pool[4] = { work->pool, 0, work->pool_size, work->pool_used };
+    uint32_t type = work->pool ? 1 : 0;
+
+    put(record, 4, &work->operation, 4);
+    put(record, 8, &work->memory_kind, 4);
+    put(record, 12, &work->correlation, 4);
+    put(record, 16, &work->address, 8);
+    put(record, 24, &work->bytes, 8);
+    put(record, 32, &time, 8);
+    put(record, 52, who, 12);
+    put(record, 72, &work->is_async, 4);
+    put(record, 80, &type, 4);
+    put(record, 88, pool, record_size(49) - 88 < sizeof pool ? record_size(49) - 88 : sizeof pool);
+}
+
+static void fill_pool(uint8_t *record, const struct stub_work *work, uint64_t time)
+{
+    uint32_t local = 1;
+
+    put(record, 4, &work->operation, 4);
+    put(record, 8, &local, 4);
+    put(record, 12, &work->correlation, 4);
+    put(record, 32, &work->pool, 8);
+    put(record, 40, &work->pool_size, 8);
+    put(record, 56, &time, 8);
+    if (record_size(50) > 64)
+        put(record, 64, &work->pool_used, 8);
+}
+
+static void fill_wait(uint8_t *record, const struct stub_work *work, const uint64_t *times)
+{
+    uint32_t context = 1;
+
+    put(record, 4, &work->operation, 4);
+    put(record, 8, times, 16);
+    put(record, 24, &work->correlation, 4);
+    put(record, 28, &context, 4);
+    put(record, 32, &work->stream, 4);
+}
+
 static void fill(uint8_t *record, const struct stub_work *work)
 {
     uint64_t times[2] = { work->start_ns, work->end_ns };
@@ -116,13 +177,23 @@ static void fill(uint8_t *record, const struct stub_work *work)
         times[1] = realtime(times[1]);
     }
     /* As the real one: a clock that is registered after the first launch is not followed. */
-    if (!first_correlation)
-        first_correlation = work->correlation;
     if (is_asked("behind") || (clock_of && first_correlation > 1)) {
         times[0] -= 10000000u;
         times[1] -= 10000000u;
     }
     put(record, 0, &work->kind, 4);
+    if (work->kind == 38) {
+        fill_wait(record, work, times);
+        return;
+    }
+    if (work->kind == 49) {
+        fill_memory(record, work, times[0]);
+        return;
+    }
+    if (work->kind == 50) {
+        fill_pool(record, work, times[0]);
+        return;
+    }
     put(record, 16, times, 16);
     if (work->kind == 10) {
         put(record, 6, &registers, 2);
@@ -192,6 +263,8 @@ static void see_work(const struct stub_work *work)
     size_t bytes = record_size(work->kind);
 
     pthread_mutex_lock(&lock);
+    if (!first_correlation)
+        first_correlation = work->correlation;
     if (work->kind < sizeof kinds && kinds[work->kind] && ask && !is_asked("stolen")) {
         if (buffer && buffer_used + bytes > buffer_size)
             put_full();
@@ -307,13 +380,28 @@ int cuptiActivityEnable(uint32_t kind)
         return 35;
     if (kind == 10 && is_asked("virtual"))
         return 40;
+    if ((kind == 49 || kind == 50) && version() < 15)
+        return 21; /* CUPTI_ERROR_INVALID_KIND */
     if (kind < sizeof kinds)
         kinds[kind] = 1;
     return 0;
 }
 
+static void tell_less(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    void (*set)(int) = NULL;
+    void *found = driver ? dlsym(driver, "stub_cuda_set_less") : NULL;
+
+    memcpy(&set, &found, sizeof set);
+    if (set)
+        set(1);
+}
+
 int cuptiActivityDisable(uint32_t kind)
 {
+    if (kind == 49 && kinds[kind])
+        tell_less();
     if (kind < sizeof kinds)
         kinds[kind] = 0;
     return 0;
@@ -328,11 +416,22 @@ int cuptiActivityFlushAll(uint32_t flags)
     return 0;
 }
 
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 int cuptiActivityGetNextRecord(uint8_t *from, size_t valid, void **record)
 {
     size_t at = 0;
     uint32_t kind;
 
+    if (is_asked("expensive"))
+        for (uint64_t until = cpu_ns() + 50000; cpu_ns() < until;)
+            ;
     if (*record) {
         memcpy(&kind, *record, sizeof kind);
         at = (size_t)((uint8_t *)*record - from) + record_size(kind);

@@ -34,7 +34,7 @@ static uint64_t next_work(const struct timeline_devices *devices, const uint32_t
         const struct timeline_device_call *call =
             timeline_call_of(devices, &devices->works[own[i]]);
 
-        if (call->start_ns >= after_ns)
+        if (call->start_ns >= after_ns && device_is_busy_kind(devices->works[own[i]].kind))
             return devices->works[own[i]].start_ns;
     }
     return 0;

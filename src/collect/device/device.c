@@ -18,6 +18,7 @@
 
 struct stream {
     struct thread_stream base;
+    enum device_track track;
     uint32_t device, context, stream;
     struct device_work *waiting; /* in the order of its coming */
     size_t waiting_count, waiting_capacity;
@@ -97,21 +98,35 @@ void device_streams_name(struct device_streams *streams, uint32_t device, const 
             define(streams, streams->items[i]);
 }
 
+static void name_track(const struct device_work *work, char *out, size_t size)
+{
+    if (work->track == DEVICE_TRACK_MEMORY)
+        snprintf(out, size, "GPU %u memory", work->device);
+    else if (work->stream == DEVICE_NO_STREAM)
+        snprintf(out, size, "GPU %u%s", work->device,
+                 work->track == DEVICE_TRACK_WAITS ? " waits" : "");
+    else
+        snprintf(out, size, "GPU %u stream %u%s", work->device, work->stream,
+                 work->track == DEVICE_TRACK_WAITS ? " waits" : "");
+}
+
 static struct stream *add(struct device_streams *streams, const struct device_work *work)
 {
+    bool is_memory = work->track == DEVICE_TRACK_MEMORY;
     struct stream *stream;
     char name[64];
 
     if (!IFG_ARRAY_ROOM(streams->items, streams->capacity, streams->count + 1, DEVICE_STREAMS_MAX))
         return NULL;
-    snprintf(name, sizeof name, "GPU %u stream %u", work->device, work->stream);
+    name_track(work, name, sizeof name);
     stream = (struct stream *)streams_thread_create(streams->sink, streams->process, 0, name,
                                                     sizeof *stream);
     if (!stream)
         return NULL;
+    stream->track = work->track;
     stream->device = work->device;
-    stream->context = work->context;
-    stream->stream = work->stream;
+    stream->context = is_memory ? DEVICE_NO_STREAM : work->context;
+    stream->stream = is_memory ? DEVICE_NO_STREAM : work->stream;
     trace_stream_set_clock(stream->base.stream, SINK_CLOCK_MONOTONIC);
     define(streams, stream);
     streams->items[streams->count++] = stream;
@@ -120,8 +135,9 @@ static struct stream *add(struct device_streams *streams, const struct device_wo
 
 static bool is_of(const struct stream *stream, const struct device_work *work)
 {
-    return stream->stream == work->stream && stream->context == work->context &&
-           stream->device == work->device;
+    return stream->device == work->device && stream->track == work->track &&
+           (work->track == DEVICE_TRACK_MEMORY ||
+            (stream->stream == work->stream && stream->context == work->context));
 }
 
 static struct stream *stream_of(struct device_streams *streams, const struct device_work *work)
@@ -170,6 +186,8 @@ static void write_work(struct trace_stream *out, const struct device_work *work)
         put_number(out, work->start_ns, work->location, TRACE_KEY_GRAPH_NODE, work->graph_node);
     if (work->grid[0])
         put_shape(out, work);
+    if (work->track == DEVICE_TRACK_MEMORY && work->stream != DEVICE_NO_STREAM)
+        put_number(out, work->start_ns, work->location, TRACE_KEY_STREAM, work->stream);
     trace_stream_zone(out, work->start_ns, work->duration_ns, work->location);
 }
 
@@ -227,6 +245,20 @@ bool device_streams_put(struct device_streams *streams, const struct device_work
     if (work->duration_ns > UINT64_MAX - work->start_ns)
         stream->waiting[stream->waiting_count].duration_ns = UINT64_MAX - work->start_ns;
     stream->waiting_count++;
+    streams_thread_wait(&stream->base, now_ns);
+    return true;
+}
+
+bool device_streams_level(struct device_streams *streams, uint32_t device, uint32_t location,
+                          uint64_t ns, double value, uint64_t now_ns)
+{
+    const struct device_work of = { .track = DEVICE_TRACK_MEMORY, .device = device };
+    struct stream *stream = stream_of(streams, &of);
+
+    if (!stream)
+        return false;
+    trace_stream_event(stream->base.stream, TRACE_EVENT_COUNTER, ns, location, &value,
+                       sizeof value);
     streams_thread_wait(&stream->base, now_ns);
     return true;
 }

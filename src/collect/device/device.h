@@ -11,8 +11,15 @@
 #define DEVICE_STREAMS_MAX 1024u /* in one process */
 #define DEVICE_NAMES_MAX   64u
 
+/* Waits may overlap with work of their stream, and memory belongs to no stream: they have tracks of
+ * their own, of each stream and of each device. */
+enum device_track { DEVICE_TRACK_WORK, DEVICE_TRACK_WAITS, DEVICE_TRACK_MEMORY };
+
+#define DEVICE_NO_STREAM UINT32_MAX
+
 /* What was seen; 0 or, of bytes, UINT64_MAX: not known. */
 struct device_work {
+    enum device_track track;
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     uint64_t duration_ns;
     uint64_t bytes;
@@ -39,6 +46,10 @@ void device_streams_name(struct device_streams *streams, uint32_t device, const 
 /* False: it is lost, since there are too many streams, or no memory. */
 bool device_streams_put(struct device_streams *streams, const struct device_work *work,
                         uint64_t now_ns);
+
+/* A counter of a device, by CLOCK_MONOTONIC, on the track of its memory. False: it is lost. */
+bool device_streams_level(struct device_streams *streams, uint32_t device, uint32_t location,
+                          uint64_t ns, double value, uint64_t now_ns);
 
 /* A call of the driver, in the stream of its thread. */
 void device_call_put(struct trace_stream *stream, uint64_t start, uint64_t duration,

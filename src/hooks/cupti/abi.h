@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What is used of CUPTI's interface, as all versions from CUDA 11.0 on have it. Records are read by
- * offset: they grew from version to version, but nothing in front moved. benchmarks and builds need
- * no CUDA; these numbers are those of the headers of CUPTI 11.8, 12.1, 12.4 and 13.0.
+ * offset: they grew from version to version, but nothing in front moved. Benchmarks and builds need
+ * no CUDA; these numbers were compared with the headers of every CUPTI from 11.7 to 13.4 that PyPI
+ * has (11.7, 11.8, 12.0 to 12.6, 12.8, 12.9, 13.0 to 13.4): offsets, kinds and results are the same
+ * in all of them, and callback ids only become more. What did change: since 13.2, 0 means that
+ * memory has no stream, and no longer UINT32_MAX.
  */
 #ifndef IFG_HOOKS_CUPTI_ABI_H
 #define IFG_HOOKS_CUPTI_ABI_H
@@ -13,7 +16,8 @@
 
 /* cuptiGetVersion: a count until CUDA 12, then MAJOR * 10000 + MINOR * 100 + patch. */
 #define CUPTI_VERSION_OLDEST 13u     /* CUDA 11.0 */
-#define CUPTI_VERSION_GRAPHS 18u     /* CUDA 11.8: records say of which graph they are */
+#define CUPTI_VERSION_POOLS  18u     /* CUDA 11.8: records say how much of a pool is used, */
+#define CUPTI_VERSION_GRAPHS 18u     /* and of which graph they are; 17 is 11.7, and 11.6 */
 #define CUPTI_VERSION_BEYOND 140000u /* nobody has seen it: only what never moved is read */
 
 /* CUptiResult */
@@ -28,8 +32,11 @@
 #define CUPTI_MEMSET      2u
 #define CUPTI_KERNEL      3u
 #define CUPTI_KERNELS     10u /* concurrent ones */
+#define CUPTI_CONTEXT     9u
 #define CUPTI_MEMCPY_PEER 22u
-#define CUPTI_MEMORY      49u
+#define CUPTI_WAIT        38u /* synchronization */
+#define CUPTI_MEMORY      49u /* a record each for taking and giving back */
+#define CUPTI_POOL        50u
 
 #define CUPTI_FLUSH_FORCED 1u
 
@@ -74,13 +81,44 @@
 #define CUPTI_PEER_COPY_GRAPH       80u
 
 /* Of CUpti_ActivityMemory2 to 4. */
-#define CUPTI_MEMORY_OPERATION   4u /* 1 allocated, 2 given back */
-#define CUPTI_MEMORY_CORRELATION 12u
-#define CUPTI_MEMORY_BYTES       24u
-#define CUPTI_MEMORY_TIME        32u
-#define CUPTI_MEMORY_DEVICE      52u
-#define CUPTI_MEMORY_CONTEXT     56u
-#define CUPTI_MEMORY_STREAM      60u
+#define CUPTI_MEMORY_OPERATION    4u /* 1 taken, 2 given back */
+#define CUPTI_MEMORY_KIND         8u /* CUpti_ActivityMemoryKind */
+#define CUPTI_MEMORY_CORRELATION  12u
+#define CUPTI_MEMORY_ADDRESS      16u
+#define CUPTI_MEMORY_BYTES        24u
+#define CUPTI_MEMORY_TIME         32u
+#define CUPTI_MEMORY_DEVICE       52u
+#define CUPTI_MEMORY_CONTEXT      56u
+#define CUPTI_MEMORY_STREAM       60u
+#define CUPTI_MEMORY_IS_ASYNC     72u
+#define CUPTI_MEMORY_POOL_TYPE    80u
+#define CUPTI_MEMORY_POOL_ADDRESS 88u
+#define CUPTI_MEMORY_POOL_SIZE    104u
+#define CUPTI_MEMORY_POOL_USED    112u /* from 3 on: CUPTI_VERSION_POOLS */
+
+/* Of CUpti_ActivityMemoryPool to 3. */
+#define CUPTI_POOL_OPERATION   4u /* 1 made, 2 destroyed, 3 trimmed */
+#define CUPTI_POOL_TYPE        8u
+#define CUPTI_POOL_CORRELATION 12u
+#define CUPTI_POOL_DEVICE      20u
+#define CUPTI_POOL_ADDRESS     32u
+#define CUPTI_POOL_SIZE        40u
+#define CUPTI_POOL_TIME        56u
+#define CUPTI_POOL_USED        64u /* from 2 on: CUPTI_VERSION_POOLS */
+
+#define CUPTI_POOL_LOCAL 1u /* of this process: only of these the size is known */
+
+/* Of CUpti_ActivitySynchronization and 2. There is no device in it. */
+#define CUPTI_WAIT_TYPE        4u
+#define CUPTI_WAIT_START       8u
+#define CUPTI_WAIT_END         16u
+#define CUPTI_WAIT_CORRELATION 24u
+#define CUPTI_WAIT_CONTEXT     28u
+#define CUPTI_WAIT_STREAM      32u /* UINT32_MAX: for none in particular */
+
+/* Of CUpti_ActivityContext to 4. */
+#define CUPTI_CONTEXT_ID     4u
+#define CUPTI_CONTEXT_DEVICE 8u
 
 /* Records lie at 8 bytes; what is read is not always aligned to its own size. */
 static inline uint32_t cupti_u32(const void *record, size_t offset)
@@ -130,6 +168,7 @@ typedef void cupti_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 /* That may be missing. */
 #define CUPTI_OPTIONAL(EACH)                                                                       \
     EACH(ActivityRegisterTimestampCallback, (uint64_t(*now)(void)))                                \
+    EACH(ActivityEnableAllSyncRecords, (uint8_t on))                                               \
     EACH(GetResultString, (int result, const char **out))
 
 #define CUPTI_MEMBER(name, parameters) int(*name) parameters;

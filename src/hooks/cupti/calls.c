@@ -61,6 +61,8 @@ static const struct {
     { 778, 779, COPY, "cuMemcpy3DBatchAsync" },
     { 796, 797, COPY, "cuMemcpyBatchAsync" },
     { 798, 799, COPY, "cuMemcpy3DBatchAsync" },
+    { 837, 838, COPY, "cuMemcpyWithAttributesAsync" },
+    { 839, 840, COPY, "cuMemcpy3DWithAttributesAsync" },
     { 249, 411, SET, "cuMemsetD8" },
     { 250, 412, SET, "cuMemsetD16" },
     { 251, 413, SET, "cuMemsetD32" },

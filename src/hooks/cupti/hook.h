@@ -21,6 +21,8 @@ const char *cupti_owner(void);
 /* Name and id of a device, as the driver tells them; empty where it does not. */
 void cupti_device_describe(uint32_t device, char *name, size_t name_size, char *id, size_t id_size);
 
+unsigned cupti_device_count(void); /* 0: not known */
+
 /* pool.c: buffers for records. All there is, once and for all; what is not used takes no memory. */
 #define POOL_BUFFERS      32u
 #define POOL_BUFFER_BYTES ((size_t)512 << 10)
@@ -28,6 +30,34 @@ bool pool_create(void);
 void *pool_take(void); /* NULL: all are in use */
 void pool_give(void *buffer);
 unsigned pool_used(void);
+
+/* contexts.c: which device a context is of, as records tell. */
+void contexts_learn(uint32_t context, uint32_t device);
+bool contexts_device(uint32_t context, uint32_t *out_device); /* false: not known yet */
+
+/* memory.c: how much memory of a device the program has, and its pools; counters of the device. */
+enum memory_class { MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_HOST, MEMORY_CLASSES };
+struct memory_change {
+    uint64_t ns; /* CLOCK_MONOTONIC */
+    uint64_t address, bytes;
+    uint32_t device;
+    enum memory_class class;
+    bool is_taken;
+};
+struct memory_pool {
+    uint64_t ns;
+    uint64_t address;    /* what it is known by */
+    uint64_t size, used; /* UINT64_MAX: not known */
+    uint32_t device;
+    bool is_gone;
+};
+bool memory_begin(void); /* from nothing; false: there is no memory for it */
+void memory_changed(const struct memory_change *change, uint64_t *patience_ns);
+void memory_pool_changed(const struct memory_pool *pool, uint64_t *patience_ns);
+/* What the program has is not known any more: records were lost, or it has too many pieces. */
+void memory_lose(uint64_t ns, uint64_t *patience_ns);
+bool memory_is_lost(void);
+void memory_end(uint64_t ns, uint64_t *patience_ns); /* nobody tells of any of it from now on */
 
 /* names.c: locations of work by name. */
 uint32_t names_location(const char *name, const char *what);
@@ -42,6 +72,7 @@ struct work_counts {
 extern struct work_counts work_counts;
 uint64_t work_now(void);             /* CLOCK_MONOTONIC */
 void work_begin(bool has_own_clock); /* false: CUPTI's own clock has to be converted */
+void work_end_memory(void);          /* nobody tells of it any more */
 void work_request(uint8_t **out_buffer, size_t *out_size, size_t *out_most);
 void work_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 

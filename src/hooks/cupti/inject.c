@@ -37,10 +37,13 @@ enum state { IDLE, WATCHING, REFUSED, GONE };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum state state;
 static void *subscriber;
-static bool is_full;
+static bool wants_full;
+static bool has_memory, has_waits; /* what of it is recorded now */
+static bool is_late;               /* it began in a program that had begun before */
 static bool has_thread;
 static uint64_t flushed_launches, flushed_buffers;
 static unsigned quiet;
+static bool has_told_loss; /* that what is allocated is not known any more */
 
 static const uint32_t kinds[] = { CUPTI_KERNELS, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER };
 
@@ -70,20 +73,56 @@ static void explain(int result, const char *doing, char *reason, size_t size)
     }
 }
 
+static const char *memory_words(void)
+{
+    if (!has_memory)
+        return "";
+    if (memory_is_lost())
+        return ", memory (allocated bytes only until records were lost or pieces became too many)";
+    return is_late ? ", memory (allocated bytes since the recording began)" : ", memory";
+}
+
 static void say_on(const char *rest)
 {
     char version[32];
     char text[HOOK_REASON];
 
     cupti_version_text(cupti.version, version, sizeof version);
-    snprintf(text, sizeof text, "CUPTI %s: kernels, copies, sets%s%s%s", version,
-             is_full ? ", memory" : "",
+    snprintf(text, sizeof text, "CUPTI %s: kernels, copies, sets%s%s%s%s", version, memory_words(),
+             has_waits ? ", waits" : "",
              cupti.version >= CUPTI_VERSION_BEYOND ? " (newer than is known: without shapes)" : "",
              rest);
     say(IFG_INSTRUMENT_ON, text);
 }
 
 /* ---- begin and end ---- */
+
+/* What --gpu full adds, as far as this CUPTI has it. A query is no wait: those that find something
+ * unfinished have no record where that can be had. */
+static void enable_rest(void)
+{
+    has_memory = memory_begin() && cupti.ActivityEnable(CUPTI_MEMORY) == CUPTI_OK;
+    if (has_memory)
+        cupti.ActivityEnable(CUPTI_POOL);
+    has_waits = cupti.ActivityEnable(CUPTI_WAIT) == CUPTI_OK;
+    if (has_waits)
+        cupti.ActivityEnable(CUPTI_CONTEXT);
+    if (has_waits && cupti.ActivityEnableAllSyncRecords)
+        cupti.ActivityEnableAllSyncRecords(0);
+}
+
+static void disable_rest(void)
+{
+    static const uint32_t rest[] = { CUPTI_MEMORY, CUPTI_POOL, CUPTI_WAIT, CUPTI_CONTEXT };
+
+    if (!has_memory && !has_waits)
+        return;
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        cupti.ActivityDisable(rest[i]);
+    if (has_waits && cupti.ActivityEnableAllSyncRecords)
+        cupti.ActivityEnableAllSyncRecords(1);
+    has_memory = has_waits = false;
+}
 
 static int enable_kinds(char *reason, size_t size)
 {
@@ -95,8 +134,8 @@ static int enable_kinds(char *reason, size_t size)
             return result;
         }
     }
-    if (is_full && cupti.ActivityEnable(CUPTI_MEMORY) != CUPTI_OK)
-        is_full = false;
+    if (wants_full)
+        enable_rest();
     return CUPTI_OK;
 }
 
@@ -104,7 +143,7 @@ static void disable_kinds(void)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         cupti.ActivityDisable(kinds[i]);
-    cupti.ActivityDisable(CUPTI_MEMORY);
+    disable_rest();
 }
 
 /* Times of the device follow a clock that is ours only if it was there before the first context:
@@ -157,11 +196,21 @@ static void begin(bool is_first)
         state = WATCHING;
         ifg_device_follow(true);
         flushed_launches = flushed_buffers = quiet = 0;
-        say_on("");
+        has_told_loss = false;
+        is_late = !is_first;
+        say_on(wants_full && !has_memory ? "; this CUPTI does not tell of memory" : "");
     } else {
         state = REFUSED; /* until the next recording */
         say(IFG_INSTRUMENT_UNAVAILABLE, reason);
     }
+}
+
+static void tell_loss(void)
+{
+    if (!has_memory || has_told_loss || !memory_is_lost())
+        return;
+    has_told_loss = true;
+    say_on("");
 }
 
 static void end(bool leave)
@@ -172,6 +221,7 @@ static void end(bool leave)
         return;
     calls_enable(subscriber, false);
     cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+    tell_loss();
     ifg_device_follow(false);
     if (leave) {
         disable_kinds();
@@ -212,11 +262,13 @@ static void flush(void)
     if (is_asked)
         ifg_device_told();
     look_for_others();
-    if (is_full && ifg_device_is_too_much()) {
-        cupti.ActivityDisable(CUPTI_MEMORY);
-        is_full = false;
-        say_on("; without memory since that cost more than --overhead allows");
+    if ((has_memory || has_waits) && ifg_device_is_too_much()) {
+        disable_rest();
+        cupti.ActivityFlushAll(0);
+        work_end_memory();
+        say_on("; without memory and waits since they cost more than --overhead allows");
     }
+    tell_loss();
 }
 
 static void *watch(void *unused)
@@ -292,7 +344,7 @@ static void at_exit(void)
 
 static bool is_wanted(const char *asked)
 {
-    is_full = asked && strcmp(asked, "full") == 0;
+    wants_full = asked && strcmp(asked, "full") == 0;
     return !asked || strcmp(asked, "off") != 0;
 }
 

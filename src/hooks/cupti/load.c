@@ -217,6 +217,20 @@ static void format_id(const unsigned char *uuid, char *out, size_t size)
                                  i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
+unsigned cupti_device_count(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    int (*get)(int *) = NULL;
+    int count = 0;
+
+    if (!driver)
+        return 0;
+    if (!resolve(driver, "cuDeviceGetCount", &get, sizeof get) || get(&count) != 0 || count < 0)
+        count = 0;
+    dlclose(driver);
+    return (unsigned)count;
+}
+
 void cupti_device_describe(uint32_t device, char *name, size_t name_size, char *id, size_t id_size)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);

@@ -75,8 +75,8 @@ static void describe(uint32_t device)
     ifg_device_define(device, name, id);
 }
 
-static void put(const struct ifg_wire_work *work, uint64_t start, uint64_t end, const char *name,
-                const char *what, uint64_t *patience_ns)
+static void put_as(enum ifg_wire_kind kind, const struct ifg_wire_work *work, uint64_t start,
+                   uint64_t end, const char *name, const char *what, uint64_t *patience_ns)
 {
     struct ifg_wire_work whole = *work;
 
@@ -84,8 +84,27 @@ static void put(const struct ifg_wire_work *work, uint64_t start, uint64_t end, 
         return; /* it has not run: CUPTI says so by 0 */
     describe(work->device);
     whole.duration_ns = end - start;
-    ifg_device_work(names_location(name, what), converted(start), &whole, patience_ns);
+    ifg_device_work(kind, names_location(name, what), converted(start), &whole, patience_ns);
     __atomic_fetch_add(&work_counts.records, 1, __ATOMIC_RELAXED);
+}
+
+/* Nearly always the same as before. */
+static void note_context(uint32_t context, uint32_t device)
+{
+    static uint64_t last = UINT64_MAX;
+    uint64_t pair = (uint64_t)context << 32 | device;
+
+    if (__atomic_load_n(&last, __ATOMIC_RELAXED) == pair)
+        return;
+    __atomic_store_n(&last, pair, __ATOMIC_RELAXED);
+    contexts_learn(context, device);
+}
+
+static void put(const struct ifg_wire_work *work, uint64_t start, uint64_t end, const char *name,
+                const char *what, uint64_t *patience_ns)
+{
+    note_context(work->context, work->device);
+    put_as(IFG_WIRE_WORK, work, start, end, name, what, patience_ns);
 }
 
 static bool has_graphs(void)
@@ -155,24 +174,177 @@ static void put_copy(const void *record, uint32_t kind, uint64_t *patience_ns)
         patience_ns);
 }
 
-/* A moment, not a duration. */
+/* ---- memory ---- */
+
+/* Static memory of modules is the device's as arrays are. */
+static enum memory_class class_of(uint32_t kind)
+{
+    static const uint8_t classes[] = {
+        MEMORY_CLASSES, MEMORY_HOST,    MEMORY_HOST,   MEMORY_DEVICE,
+        MEMORY_DEVICE,  MEMORY_MANAGED, MEMORY_DEVICE, MEMORY_MANAGED
+    };
+
+    return kind < sizeof classes ? (enum memory_class)classes[kind] : MEMORY_CLASSES;
+}
+
+static const char *memory_name(bool is_taken, enum memory_class class, bool is_in_pool)
+{
+    static const char *const names[2][MEMORY_CLASSES + 1] = {
+        { "free", "free managed", "free pinned host", "free (unknown kind)" },
+        { "allocate", "allocate managed", "allocate pinned host", "allocate (unknown kind)" },
+    };
+
+    if (is_in_pool && class == MEMORY_DEVICE)
+        return is_taken ? "allocate from pool" : "free to pool";
+    return names[is_taken][class];
+}
+
+/* How much of the pool is used is at the end of the record, and not in those of old versions. */
+static uint64_t pool_use(const void *record, size_t offset)
+{
+    return cupti.version >= CUPTI_VERSION_POOLS ? cupti_u64(record, offset) : UINT64_MAX;
+}
+
+/* Moments, not durations. Whether memory has a stream is told apart from the number, since the
+ * number that means none has changed. */
 static void put_memory(const void *record, uint64_t *patience_ns)
 {
     uint64_t time = cupti_u64(record, CUPTI_MEMORY_TIME);
-    struct ifg_wire_work work = {
+    bool is_known = cupti.version < CUPTI_VERSION_BEYOND;
+    bool is_async = is_known && cupti_u32(record, CUPTI_MEMORY_IS_ASYNC);
+    bool is_in_pool = is_async && cupti_u32(record, CUPTI_MEMORY_POOL_TYPE);
+    struct memory_change change = {
+        .ns = converted(time),
+        .address = cupti_u64(record, CUPTI_MEMORY_ADDRESS),
         .bytes = cupti_u64(record, CUPTI_MEMORY_BYTES),
-        .correlation = cupti_u32(record, CUPTI_MEMORY_CORRELATION),
         .device = cupti_u32(record, CUPTI_MEMORY_DEVICE),
+        .class = class_of(cupti_u32(record, CUPTI_MEMORY_KIND)),
+        .is_taken = cupti_u32(record, CUPTI_MEMORY_OPERATION) == 1,
+    };
+    struct ifg_wire_work work = {
+        .bytes = change.bytes,
+        .correlation = cupti_u32(record, CUPTI_MEMORY_CORRELATION),
+        .device = change.device,
         .context = cupti_u32(record, CUPTI_MEMORY_CONTEXT),
-        .stream = cupti_u32(record, CUPTI_MEMORY_STREAM),
+        .stream = is_async ? cupti_u32(record, CUPTI_MEMORY_STREAM) : UINT32_MAX,
     };
 
-    put(&work, time, time,
-        cupti_u32(record, CUPTI_MEMORY_OPERATION) == 1 ? "allocate" : "give back",
-        TRACE_WORK_MEMORY, patience_ns);
+    if (!time)
+        return;
+    put_as(IFG_WIRE_MEMORY, &work, time, time,
+           memory_name(change.is_taken, change.class, is_in_pool), TRACE_WORK_MEMORY, patience_ns);
+    memory_changed(&change, patience_ns);
+    if (is_in_pool && cupti_u32(record, CUPTI_MEMORY_POOL_TYPE) == CUPTI_POOL_LOCAL) {
+        const struct memory_pool pool = {
+            .ns = change.ns,
+            .address = cupti_u64(record, CUPTI_MEMORY_POOL_ADDRESS),
+            .size = cupti_u64(record, CUPTI_MEMORY_POOL_SIZE),
+            .used = pool_use(record, CUPTI_MEMORY_POOL_USED),
+            .device = change.device,
+        };
+
+        memory_pool_changed(&pool, patience_ns);
+    }
 }
 
-static void put_record(const void *record, uint64_t *patience_ns)
+static void put_pool(const void *record, uint64_t *patience_ns)
+{
+    static const char *const names[] = { "change pool", "create pool", "destroy pool",
+                                         "trim pool" };
+    uint64_t time = cupti_u64(record, CUPTI_POOL_TIME);
+    uint32_t operation = cupti_u32(record, CUPTI_POOL_OPERATION);
+    bool is_local = cupti_u32(record, CUPTI_POOL_TYPE) == CUPTI_POOL_LOCAL;
+    struct memory_pool pool = {
+        .ns = converted(time),
+        .address = cupti_u64(record, CUPTI_POOL_ADDRESS),
+        .size = cupti_u64(record, CUPTI_POOL_SIZE),
+        .used = pool_use(record, CUPTI_POOL_USED),
+        .device = cupti_u32(record, CUPTI_POOL_DEVICE),
+        .is_gone = operation == 2,
+    };
+    struct ifg_wire_work work = {
+        .bytes = is_local ? pool.size : UINT64_MAX,
+        .correlation = cupti_u32(record, CUPTI_POOL_CORRELATION),
+        .device = pool.device,
+        .stream = UINT32_MAX,
+    };
+
+    if (!time)
+        return;
+    put_as(IFG_WIRE_MEMORY, &work, time, time,
+           names[operation < sizeof names / sizeof *names ? operation : 0], TRACE_WORK_MEMORY,
+           patience_ns);
+    if (is_local)
+        memory_pool_changed(&pool, patience_ns);
+}
+
+void work_end_memory(void)
+{
+    uint64_t patience_ns = PATIENCE_NS;
+
+    memory_end(work_now(), &patience_ns);
+}
+
+/* ---- waits ---- */
+
+struct buffer {
+    uint8_t *bytes;
+    size_t valid;
+};
+
+/* False: it tells of none. */
+static bool learn_context(const void *record)
+{
+    uint32_t kind = cupti_u32(record, 0);
+
+    if (kind == CUPTI_CONTEXT)
+        contexts_learn(cupti_u32(record, CUPTI_CONTEXT_ID),
+                       cupti_u32(record, CUPTI_CONTEXT_DEVICE));
+    else if (kind == CUPTI_KERNELS || kind == CUPTI_KERNEL)
+        contexts_learn(cupti_u32(record, CUPTI_KERNEL_CONTEXT),
+                       cupti_u32(record, CUPTI_KERNEL_DEVICE));
+    else if (kind == CUPTI_MEMCPY || kind == CUPTI_MEMSET || kind == CUPTI_MEMCPY_PEER)
+        contexts_learn(cupti_u32(record, CUPTI_COPY_CONTEXT), cupti_u32(record, CUPTI_COPY_DEVICE));
+    else
+        return false;
+    return true;
+}
+
+/* A wait may come before anything that names its context's device: then what follows is asked. */
+static bool find_device(const struct buffer *buffer, void *record, uint32_t context,
+                        uint32_t *out_device)
+{
+    if (contexts_device(context, out_device))
+        return true;
+    while (cupti.ActivityGetNextRecord(buffer->bytes, buffer->valid, &record) == CUPTI_OK && record)
+        if (learn_context(record) && contexts_device(context, out_device))
+            return true;
+    return false;
+}
+
+static void put_wait(const struct buffer *buffer, void *record, uint64_t *patience_ns)
+{
+    static const char *const names[] = { "synchronize", "event synchronize", "stream wait event",
+                                         "stream synchronize", "context synchronize" };
+    uint32_t type = cupti_u32(record, CUPTI_WAIT_TYPE);
+    struct ifg_wire_work work = {
+        .bytes = UINT64_MAX,
+        .correlation = cupti_u32(record, CUPTI_WAIT_CORRELATION),
+        .context = cupti_u32(record, CUPTI_WAIT_CONTEXT),
+        .stream = cupti_u32(record, CUPTI_WAIT_STREAM),
+    };
+
+    if (find_device(buffer, record, work.context, &work.device))
+        put_as(IFG_WIRE_WAIT, &work, cupti_u64(record, CUPTI_WAIT_START),
+               cupti_u64(record, CUPTI_WAIT_END),
+               names[type < sizeof names / sizeof *names ? type : 0], TRACE_WORK_SYNC, patience_ns);
+    else
+        ifg_device_lost(1);
+}
+
+/* ---- all ---- */
+
+static void put_record(const struct buffer *buffer, void *record, uint64_t *patience_ns)
 {
     uint32_t kind = cupti_u32(record, 0);
 
@@ -182,6 +354,12 @@ static void put_record(const void *record, uint64_t *patience_ns)
         put_copy(record, kind, patience_ns);
     else if (kind == CUPTI_MEMORY)
         put_memory(record, patience_ns);
+    else if (kind == CUPTI_POOL)
+        put_pool(record, patience_ns);
+    else if (kind == CUPTI_WAIT)
+        put_wait(buffer, record, patience_ns);
+    else if (kind == CUPTI_CONTEXT)
+        learn_context(record);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -197,6 +375,7 @@ void work_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 {
     uint64_t began = thread_cpu_ns();
     uint64_t patience_ns = PATIENCE_NS;
+    struct buffer records = { buffer, valid };
     void *record = NULL;
     size_t dropped = 0;
 
@@ -205,9 +384,10 @@ void work_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
         pair_clocks();
     while (buffer && valid && cupti.ActivityGetNextRecord(buffer, valid, &record) == CUPTI_OK &&
            record)
-        put_record(record, &patience_ns);
+        put_record(&records, record, &patience_ns);
     if (cupti.ActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped) {
         ifg_device_lost(dropped);
+        memory_lose(work_now(), &patience_ns);
         __atomic_fetch_add(&work_counts.dropped, dropped, __ATOMIC_RELAXED);
     }
     if (buffer)
