@@ -34,6 +34,11 @@ int nvmlDeviceGetTemperature(void *device, unsigned kind, unsigned *degrees);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *processes);
 
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length);
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor);
+int nvmlDeviceGetNumGpuCores(void *device, unsigned *cores);
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits);
+int nvmlDeviceGetMaxClockInfo(void *device, unsigned kind, unsigned *mhz);
 int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *later);
 int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count);
 int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **part);
@@ -231,4 +236,41 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **par
 {
     *part = device;
     return index == 1 || index == 4 ? 0 : 6;
+}
+
+/* The first device is the one of tests/programs/stub_cuda.c; as large as an H200. */
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length)
+{
+    snprintf(uuid, length, "GPU-%s",
+             device == &counters[0] ? "00112233-4455-6677-8899-aabbccddeeff"
+                                    : "ffeeddcc-bbaa-9988-7766-554433221100");
+    return 0;
+}
+
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor)
+{
+    *major = device == &counters[0] ? 9 : 99;
+    *minor = 0;
+    return 0;
+}
+
+int nvmlDeviceGetNumGpuCores(void *device, unsigned *cores)
+{
+    (void)device;
+    *cores = 16896;
+    return 0;
+}
+
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits)
+{
+    (void)device;
+    *bits = 6144;
+    return 0;
+}
+
+int nvmlDeviceGetMaxClockInfo(void *device, unsigned kind, unsigned *mhz)
+{
+    (void)device;
+    *mhz = kind == 1 ? 1980 : 3201;
+    return 0;
 }
