@@ -10,10 +10,14 @@
  * FAKE_NVML_WORK says that it used (tests/programs/energy_work.c); it is busy while that grows, and
  * the file names the process. The second one takes 20 W and has nothing to do.
  *
+ * "cooling": power falls from 1001 W to 1 W, by half in 0.7 s, and for ever; "cooled": 500 W in the
+ * first second, and 50 W then.
+ *
  * FAKE_NVML_SLOW: milliseconds that every answer takes; FAKE_NVML_STUCK: the third answer about
  * energy never comes.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +90,23 @@ static unsigned long long meter_mj(int is_first)
     return (unsigned long long)(1e3 * (is_first ? 50 * seconds + work[0] : 20 * seconds));
 }
 
+/* Millijoules since the first question. */
+static unsigned long long cooling_mj(void)
+{
+    static double begin_s;
+    struct timespec now;
+    double seconds;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    if (begin_s == 0)
+        begin_s = seconds;
+    seconds -= begin_s;
+    if (is("cooled"))
+        return (unsigned long long)(1e3 * (seconds < 1 ? 500 * seconds : 450 + 50 * seconds));
+    return (unsigned long long)(1e3 * (seconds + 1000 * (1 - exp(-seconds))));
+}
+
 int nvmlInit_v2(void)
 {
     return is("broken") ? 9 : 0;
@@ -119,6 +140,10 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *energy
             pause();
     if (is("meter")) {
         *energy_mj = meter_mj(counter == &counters[0]);
+        return 0;
+    }
+    if (is("cooling") || is("cooled")) {
+        *energy_mj = cooling_mj();
         return 0;
     }
     if (is("power") || is("silent") || (is("mixed") && counter == &counters[1]))
