@@ -263,7 +263,7 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **par
     return index == 1 || index == 4 ? 0 : 6;
 }
 
-/* The first device is the one of tests/programs/stub_cuda.c; as large as an H200. */
+/* The first device is the one of tests/programs/stub_cuda.c; with the numbers of an H200. */
 int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length)
 {
     snprintf(uuid, length, "GPU-%s",
@@ -289,7 +289,7 @@ int nvmlDeviceGetNumGpuCores(void *device, unsigned *cores)
 int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits)
 {
     (void)device;
-    *bits = 6144;
+    *bits = 6016;
     return 0;
 }
 
