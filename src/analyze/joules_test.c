@@ -360,22 +360,36 @@ static void who_does_not_use_it(void)
     end(&test);
 }
 
+/* A child has the descriptors of its parent, and does nothing with them. */
+static void make_child(struct ml_trace *trace)
+{
+    trace_writer_process(trace->writer, &(struct trace_process){ .index = 1,
+                                                                 .pid = 4712,
+                                                                 .parent_pid = 4711,
+                                                                 .program = "/usr/bin/app",
+                                                                 .start_ticks = ML_TRACE_START });
+}
+
 /* Of two models in one process, that use the same provider for all that is known, the one that
- * launched nothing is not charged. */
+ * launched nothing is not charged. Nor is a fork, which would have recorded work of its own. */
 static void who_launched_nothing(void)
 {
     static const struct phase phases[] = { { 1000, 50 }, { 5000, 250 }, { 0, 0 } };
     struct device_trace trace;
     struct joules_test test;
-    uint32_t models[2], stream;
+    uint32_t models[2], stream, child;
 
     device_trace_begin(&trace, NULL);
+    make_child(&trace.ml);
     stream = device_trace_stream(&trace, 0, 0, 7);
     for (size_t i = 0; i < 2; i++)
         models[i] = ml_trace_model(&trace.ml,
                                    &(struct ml_trace_model){ .name = i ? "host" : "on it",
                                                              .requested = "CUDAExecutionProvider",
                                                              .actual = "CUDAExecutionProvider" });
+    child = ml_trace_model(
+        &trace.ml,
+        &(struct ml_trace_model){ .name = "child", .process = 1, .actual = "", .requested = "" });
     ml_trace_wait(&trace.ml, 0, 1000 * (uint64_t)ML_MS);
     ml_trace_wait(&trace.ml, 1, 1000 * (uint64_t)ML_MS);
     for (unsigned i = 0; i < 400; i++) {
@@ -386,15 +400,18 @@ static void who_launched_nothing(void)
                             &(struct device_trace_work){ .name = "gemm", .ns = 9 * ML_MS });
         device_trace_sync(&trace, 0, stream, 10 * ML_MS - 5 * ML_US);
         ml_trace_leave(&trace.ml, 0, run);
+        ml_trace_event(&trace.ml, 4, child, TRACE_CATEGORY_INFERENCE, 10 * ML_MS);
         ml_trace_event(&trace.ml, 1, models[1], TRACE_CATEGORY_INFERENCE, 10 * ML_MS);
     }
     test.rules.trace = trace.ml;
     meter(&test, "gpu 0 energy J", phases, STEP_MS);
     put(&test, 0, "gpu 0 memory bytes", 5000, 1e9, 0, 1e9);
+    put(&test, 1, "gpu descriptors", 2000, 23, 0, 23);
     put_measured(&test, "gpu 0", 50, 50, 50);
     run(&test);
     check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.2);
     CHECK(row_of(&test, "host", "gpu 0") == NULL);
+    CHECK(row_of(&test, "child", "gpu 0") == NULL);
     end(&test);
 }
 
@@ -482,6 +499,44 @@ static void open_but_not_listed(void)
     check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.2);
     CHECK(row_of(&test, "elsewhere", "gpu 0") == NULL);
     end(&test);
+}
+
+/* In a recording that is too short for many looks at the driver's list: one is enough, none is not.
+ */
+static void inherited_descriptors(void)
+{
+    static const struct phase phases[] = { { 1000, 50 }, { 2000, 250 }, { 0, 0 } };
+
+    for (unsigned looks = 0; looks < 2; looks++) {
+        struct joules_test test;
+        uint32_t model = begin(&test, ""), child;
+
+        make_child(&test.rules.trace);
+        child = ml_trace_model(&test.rules.trace,
+                               &(struct ml_trace_model){
+                                   .name = "child", .requested = "", .actual = "", .process = 1 });
+        wait_ms(&test, 0, 1000);
+        wait_ms(&test, 4, 1000);
+        infer(&test, 0, model, 100, 10);
+        infer(&test, 4, child, 90, 10);
+        meter(&test, "gpu 0 energy J", phases, STEP_MS);
+        put(&test, 0, "gpu 0 memory bytes", 2000, 1e9, 0, 1e9);
+        put(&test, 0, "gpu descriptors", 2000, 23, 0, 23);
+        put(&test, 1, "gpu descriptors", 2000, 23, 0, 23);
+        if (looks)
+            ml_trace_resource(&test.rules.trace, MACHINE, "gpu 0 other processes", 1500 * ML_MS, 0);
+        put_measured(&test, "gpu 0", 50, 50, 50);
+        run(&test);
+        if (looks) {
+            CHECK(row_of(&test, "child", "gpu 0") == NULL);
+            check(row_of(&test, "on it", "gpu 0"), 2, 0.01, 0.5);
+        } else {
+            REQUIRE(row_of(&test, "child", "gpu 0") != NULL);
+            CHECK(isnan(row_of(&test, "child", "gpu 0")->joules));
+            CHECK_CONTAINS(row_of(&test, "child", "gpu 0")->reason, "not known whether");
+        }
+        end(&test);
+    }
 }
 
 /* Nothing tells of the process: no number, and no silence either. */
@@ -715,7 +770,7 @@ TAP_MAIN(TAP_CASE(above_measured_idle), TAP_CASE(doubt_about_idle_is_in_the_boun
          TAP_CASE(idle_before_use), TAP_CASE(idle_that_falls), TAP_CASE(measured_too_early),
          TAP_CASE(idle_while_held), TAP_CASE(never_idle), TAP_CASE(who_does_not_use_it),
          TAP_CASE(who_launched_nothing), TAP_CASE(work_divides), TAP_CASE(open_but_not_listed),
-         TAP_CASE(unknown_use_is_said), TAP_CASE(two_models_share),
+         TAP_CASE(inherited_descriptors), TAP_CASE(unknown_use_is_said), TAP_CASE(two_models_share),
          TAP_CASE(models_without_placement), TAP_CASE(two_models_in_turn),
          TAP_CASE(mig_and_others_are_said), TAP_CASE(a_reset_counter), TAP_CASE(power_alone),
          TAP_CASE(processors), TAP_CASE(nothing_known), TAP_CASE(no_memory))

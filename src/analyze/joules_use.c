@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/device_time.h"
 #include "analyze/joules_internal.h"
 #include "timeline/device.h"
 
@@ -38,9 +39,41 @@ static size_t count_listed(const struct resources *resources, uint32_t pid, size
     return count;
 }
 
+/* Whether the list was read between the first and the last inference of a process: who uses the
+ * device is in it by then. */
+static bool was_list_read(const struct ml_input *input, const struct joules_device *device,
+                          uint32_t pid)
+{
+    const struct resource_series *reads = joules_find(input, device, "other processes");
+    uint64_t first_ns = UINT64_MAX, last_ns = 0;
+
+    for (size_t m = 0; m < input->model_count; m++) {
+        const struct ml_model *model = &input->models[m];
+
+        if (model->model->process >= input->timeline->process_count ||
+            input->timeline->processes[model->model->process].pid != pid)
+            continue;
+        for (size_t f = 0; f < model->function_count; f++) {
+            const struct ml_events *events = joules_inferences(input, model, f);
+            const struct ml_event *items = events->items;
+
+            if (!events->count)
+                continue;
+            if (items[0].start_ns + items[0].duration_ns < first_ns)
+                first_ns = items[0].start_ns + items[0].duration_ns;
+            if (items[events->count - 1].start_ns > last_ns)
+                last_ns = items[events->count - 1].start_ns;
+        }
+    }
+    for (size_t i = 0; reads && i < reads->count; i++)
+        if (reads->points[i].ns >= first_ns && reads->points[i].ns <= last_ns)
+            return true;
+    return false;
+}
+
 /* Whether the list is complete enough that a process which is not in it does not use the device: it
- * has others of this recording, and had looks enough at this one. A descriptor that is open is not
- * yet a use: who asks the driver for names has one. */
+ * has others of this recording, and was read while this one ran. A descriptor that is open is not
+ * yet a use: who asks the driver for names has one, and so has a child of who uses the device. */
 static bool driver_lists(const struct ml_input *input, const struct joules_device *device,
                          uint32_t pid)
 {
@@ -50,8 +83,9 @@ static bool driver_lists(const struct ml_input *input, const struct joules_devic
 
     if (count_listed(resources, pid, &first))
         return true;
-    if (!open || !open->count ||
-        open->points[open->count - 1].ns - open->points[0].ns < LISTED_LEAST_NS)
+    if (!was_list_read(input, device, pid) &&
+        (!open || !open->count ||
+         open->points[open->count - 1].ns - open->points[0].ns < LISTED_LEAST_NS))
         return false;
     for (size_t i = 0; i < input->timeline->process_count; i++)
         if (is_listed(resources, device->name, input->timeline->processes[i].pid))
@@ -71,6 +105,45 @@ static bool any_engine_ran(const struct ml_input *input, uint32_t pid)
     return false;
 }
 
+static const struct timeline_process *find_process(const struct ml_input *input, uint32_t pid,
+                                                   uint32_t *out_index)
+{
+    for (uint32_t i = 0; i < input->timeline->process_count; i++)
+        if (input->timeline->processes[i].pid == pid) {
+            *out_index = i;
+            return &input->timeline->processes[i];
+        }
+    return NULL;
+}
+
+/* Whether its descriptors may be those of its parent, which uses the device. */
+static bool may_have_inherited(const struct ml_input *input, const struct joules_device *device,
+                               uint32_t pid)
+{
+    uint32_t index;
+    const struct timeline_process *process = find_process(input, pid, &index);
+    const struct timeline_process *parent =
+        process && process->parent_pid ? find_process(input, process->parent_pid, &index) : NULL;
+
+    return parent && (is_listed(input->resources, device->name, parent->pid) ||
+                      device_is_recorded(input->timeline, index));
+}
+
+/* Whether it is a fork of a process whose work was recorded, and has none itself: a driver that was
+ * started before a fork does not work after it, and one that is started later is recorded, too. */
+static bool is_idle_fork(const struct ml_input *input, uint32_t pid)
+{
+    uint32_t index, parent_index;
+    const struct timeline_process *process = find_process(input, pid, &index);
+    const struct timeline_process *parent =
+        process && process->parent_pid ? find_process(input, process->parent_pid, &parent_index)
+                                       : NULL;
+
+    return parent && *process->program && strcmp(process->program, parent->program) == 0 &&
+           device_is_recorded(input->timeline, parent_index) &&
+           !device_is_recorded(input->timeline, index);
+}
+
 /* By what the driver says of the process; where that says nothing, by its open descriptors. */
 static enum uses process_uses(const struct ml_input *input, const struct joules_device *device,
                               uint32_t pid)
@@ -83,8 +156,12 @@ static enum uses process_uses(const struct ml_input *input, const struct joules_
         return USES;
     if (driver_lists(input, device, pid))
         return USES_NOT;
-    if (single && (any_engine_ran(input, pid) || resource_max(open) > 0))
+    if (is_idle_fork(input, pid))
+        return USES_NOT;
+    if (single && any_engine_ran(input, pid))
         return USES;
+    if (single && resource_max(open) > 0)
+        return may_have_inherited(input, device, pid) ? USES_UNKNOWN : USES;
     if (open && resource_max(open) <= 0 && !resources_find(resources, pid, "gpu memory bytes"))
         return USES_NOT;
     if (!open && joules_find(input, device, "other processes") &&

@@ -411,6 +411,14 @@ const struct hot *report_hot(const struct report *report, const struct ml_model 
     return NULL;
 }
 
+const struct roofline *report_roofline(const struct report *report, const struct ml_model *model)
+{
+    for (size_t i = 0; report->rooflines && i < report->model_count; i++)
+        if (&report->input->models[report->models[i]] == model)
+            return report->rooflines[i];
+    return NULL;
+}
+
 const struct waiting_model *report_waiting(const struct report *report,
                                            const struct ml_model *model)
 {
@@ -429,6 +437,9 @@ void report_destroy(struct report *report)
         hot_destroy(report->hot_models[i]);
     hot_destroy(report->hot);
     joules_destroy(report->joules);
+    for (size_t i = 0; report->rooflines && i < report->model_count; i++)
+        roofline_destroy(report->rooflines[i]);
+    ifg_free(report->rooflines);
     findings_destroy(report->findings);
     findings_input_destroy(report->input);
     ifg_free(report->models);

@@ -13,6 +13,7 @@
 #include "analyze/findings/input.h"
 #include "analyze/hot.h"
 #include "analyze/joules.h"
+#include "analyze/roofline.h"
 #include "analyze/waiting.h"
 #include "base/status.h"
 #include "timeline/timeline.h"
@@ -44,6 +45,9 @@ struct report {
 
     struct joules *joules; /* energy; NULL: nothing is known of it */
 
+    /* By position in models; NULL: nobody looked, since that needs the files of the models. */
+    struct roofline **rooflines;
+
     double recorder_cpu_s;    /* NAN: not known */
     double recorder_share;    /* of one CPU */
     double operator_cost;     /* the largest of all functions; NAN */
@@ -58,6 +62,9 @@ void report_destroy(struct report *report);
 const struct hot *report_hot(const struct report *report, const struct ml_model *model);
 const struct waiting_model *report_waiting(const struct report *report,
                                            const struct ml_model *model);
+
+/* NULL: nobody looked. */
+const struct roofline *report_roofline(const struct report *report, const struct ml_model *model);
 
 /* Where one model runs, in a few words: "CPU 400/400 nodes", "CUDA 3, CPU 409 of 412 nodes"; "" if
  * that is not known. */

@@ -70,6 +70,10 @@ const char *bench_energy_words(const struct bench_row *row, char *out, size_t si
         say(&words, " CPU %s W", bench_number(row->energy_idle_cpu_w, text));
     if (!isnan(row->energy_idle_gpu_w))
         say(&words, " GPU %s W", bench_number(row->energy_idle_gpu_w, text));
-    say(&words, ", measured for %.1f s before)", row->energy_idle_s);
+    say(&words, ", measured for %.1f s before", row->energy_idle_s);
+    for (size_t i = 0; i < row->trust.count; i++)
+        if (strcmp(row->trust.lines[i].name, TRUST_IDLE_POWER) == 0)
+            say(&words, "; that %s", row->trust.lines[i].text);
+    say(&words, ")");
     return out;
 }

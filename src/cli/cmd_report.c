@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/html_file.h"
+#include "cli/model_costs.h"
 #include "cli/report_output.h"
 #include "export/documents.h"
 #include "server/snapshot.h"
@@ -60,6 +61,8 @@ static int print_report(struct report_request *request, const struct timeline *t
     status = report_create(timeline, &report, &err);
     if (!status && !report->model_count)
         status = stats_create(timeline, &by_zone, &zones, &err);
+    if (!status)
+        status = model_costs_add(report, &err);
     if (status) {
         cli_say("%s", err.message);
         code = cli_exit_for(status);

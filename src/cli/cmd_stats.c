@@ -11,12 +11,14 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/model_costs.h"
 #include "cli/name_filter.h"
 #include "cli/stats_functions.h"
 #include "cli/stats_kernels.h"
 #include "cli/stats_memory.h"
 #include "cli/stats_threads.h"
 #include "cli/text.h"
+#include "export/documents.h"
 #include "runtimes/runtimes.h"
 #include "trace/keys.h"
 
@@ -196,9 +198,22 @@ static struct waiting *states_of(const struct request *request, const struct tim
     return waiting;
 }
 
+/* Rows of several models that share a name have none. */
+static void write_roofline(struct ifg_json *json, const struct model_costs *costs,
+                           const struct stats_row *row)
+{
+    const struct roofline_point *point = costs ? model_costs_find(costs, row->location) : NULL;
+
+    if (!point || !point->known)
+        return;
+    ifg_json_put_open(json, "roofline", '{');
+    document_roofline_point(json, point);
+    ifg_json_close(json, '}');
+}
+
 static void write_json(const struct request *request, const struct stats *stats, size_t rows,
                        const struct timeline_profile *profile, const struct waiting *waiting,
-                       struct ifg_bytes *out)
+                       const struct model_costs *costs, struct ifg_bytes *out)
 {
     static const char *const keys[] = { "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns" };
     struct ifg_json json = { out, false };
@@ -227,6 +242,7 @@ static void write_json(const struct request *request, const struct stats *stats,
         ifg_json_put_double(&json, "share", row->share);
         ifg_json_put_bool(&json, "host_time", row->host_time);
         ifg_json_put_double(&json, "device_ns", row->device_ns);
+        write_roofline(&json, costs, row);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
@@ -334,10 +350,16 @@ static int print_stats(const struct request *request, const struct timeline *tim
     enum column sort = request->sort;
     enum ifg_status status = stats_create(timeline, &request->options, &stats, &err);
     const struct timeline_profile *profile;
+    struct model_costs *costs = NULL;
     struct waiting *waiting;
     size_t rows;
     int code;
 
+    if (!status && request->json && request->options.by == STATS_BY_OP) {
+        status = model_costs_open(timeline, &costs, &err);
+        if (status)
+            stats_destroy(stats);
+    }
     if (status) {
         cli_say("%s", err.message);
         return cli_exit_for(status);
@@ -348,7 +370,7 @@ static int print_stats(const struct request *request, const struct timeline *tim
     waiting = states_of(request, timeline, &profile);
     ifg_bytes_init(&out, OUTPUT_MAX);
     if (request->json)
-        write_json(request, stats, rows, profile, waiting, &out);
+        write_json(request, stats, rows, profile, waiting, costs, &out);
     else if (request->csv)
         write_csv(stats, rows, &out);
     else if (stats->row_count)
@@ -368,6 +390,7 @@ static int print_stats(const struct request *request, const struct timeline *tim
     code = out.size ? cli_write_out(&out) : CLI_YES;
     ifg_bytes_fini(&out);
     waiting_destroy(waiting);
+    model_costs_close(costs);
     stats_destroy(stats);
     return code;
 }

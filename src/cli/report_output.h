@@ -40,6 +40,10 @@ void report_write_device_of(const struct report_request *request, size_t positio
                             struct ifg_bytes *out);
 void report_write_device(const struct report_request *request, struct ifg_bytes *out);
 
+/* report_roofline.c: how near operators come to what their device can do. */
+void report_write_roofline_of(const struct report_request *request, const struct ml_model *model,
+                              size_t limit, struct ifg_bytes *out);
+
 /* report_samples.c: what samples and context switches say of one model (its position in
  * report->models), and of all. Nothing where there are none. */
 void report_write_samples_of(const struct report_request *request, size_t position,

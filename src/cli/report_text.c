@@ -269,6 +269,7 @@ static void write_operators(const struct report_request *request, const struct m
     }
     if (device)
         write_on_device(operators, model, limit, out);
+    report_write_roofline_of(request, model, limit, out);
 }
 
 static void write_more_models(const struct report *report, size_t first, struct ifg_bytes *out)

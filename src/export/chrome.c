@@ -23,6 +23,7 @@ struct chrome {
     const struct timeline *timeline;
     struct export_ids ids;
     struct export_flows flows;
+    struct export_launches launches;
     struct export_texts heads;   /* per location: everything before "ph" */
     struct export_texts args;    /* per location: what is inside args, or nothing */
     struct export_texts threads; /* per thread: pid and tid */
@@ -251,9 +252,18 @@ static void write_metadata(struct chrome *chrome)
         put_metadata(chrome, "process_name", i, TIMELINE_NONE, timeline->processes[i].name, 0);
         put_metadata(chrome, "process_sort_index", i, TIMELINE_NONE, NULL, i);
     }
+    for (uint32_t i = 0; i < chrome->ids.device_count; i++) {
+        uint32_t process = (uint32_t)timeline->process_count + i;
+
+        put_metadata(chrome, "process_name", process, TIMELINE_NONE, chrome->ids.devices[i], 0);
+        put_metadata(chrome, "process_sort_index", process, TIMELINE_NONE, NULL, process);
+    }
     for (uint32_t i = 0; i < timeline->thread_count; i++) {
-        if (timeline->threads[i].name[0])
-            put_metadata(chrome, "thread_name", 0, i, timeline->threads[i].name, 0);
+        char text[EXPORT_DEVICE_NAME];
+        const char *name = export_thread_name(&chrome->ids, timeline, i, text);
+
+        if (name[0])
+            put_metadata(chrome, "thread_name", 0, i, name, 0);
         put_metadata(chrome, "thread_sort_index", 0, i, NULL, i);
     }
 }
@@ -278,6 +288,25 @@ static void write_flow(struct chrome *chrome, uint32_t thread, const struct expo
     put_thread(line, chrome, thread);
     put_ts(line, chrome, slice->start_ns);
     export_bytes_text(line, ",\"args\":{\"of_stages\":true}}"); /* the import needs them not */
+    put_line(chrome);
+}
+
+static void write_launch(struct chrome *chrome, uint32_t thread, const struct export_slice *slice)
+{
+    const struct export_launch *launch = export_launch_of(&chrome->launches, slice->index);
+    struct ifg_bytes *line = &chrome->line;
+
+    if (!launch)
+        return;
+    ifg_bytes_clear(line);
+    put_head(line, TRACE_FLOW_LAUNCH, TRACE_FLOW_LAUNCH);
+    export_bytes_text(line, launch->is_work ? "\"ph\":\"f\",\"bp\":\"e\"" : "\"ph\":\"s\"");
+    export_bytes_text(line, ",\"id\":");
+    export_bytes_uint(line, launch->id);
+    export_bytes_text(line, ",");
+    put_thread(line, chrome, thread);
+    put_ts(line, chrome, slice->start_ns);
+    export_bytes_text(line, "}");
     put_line(chrome);
 }
 
@@ -375,6 +404,8 @@ static enum ifg_status write_thread(struct chrome *chrome, uint32_t thread,
             nest->count--;
         if (__builtin_expect(export_nest_overlaps(nest, slice.end_ns), 0)) {
             write_overlapping(chrome, thread, &cursor, &slice);
+            if (chrome->launches.count)
+                write_launch(chrome, thread, &slice);
             continue;
         }
         if (!export_nest_push(nest, &slice))
@@ -383,6 +414,8 @@ static enum ifg_status write_thread(struct chrome *chrome, uint32_t thread,
             write_special(chrome, thread, &cursor, &slice);
             if (flows)
                 write_flow(chrome, thread, &slice);
+            if (chrome->launches.count)
+                write_launch(chrome, thread, &slice);
         } else {
             write_plain(chrome, thread, &slice);
         }
@@ -629,7 +662,7 @@ static bool make_texts(struct chrome *chrome)
     }
     for (size_t i = 0; i < timeline->thread_count; i++) {
         export_texts_begin(&chrome->threads, i);
-        put_process(&chrome->threads.bytes, chrome, timeline->threads[i].process);
+        put_process(&chrome->threads.bytes, chrome, chrome->ids.homes[i]);
         export_bytes_text(&chrome->threads.bytes, ",\"tid\":");
         export_bytes_uint(&chrome->threads.bytes, chrome->ids.tids[i]);
         export_texts_end(&chrome->threads, i);
@@ -668,6 +701,8 @@ static enum ifg_status write_chrome(struct export_job *job)
     status = export_ids_init(&chrome.ids, job);
     if (!status)
         status = export_flows_init(&chrome.flows, job);
+    if (!status)
+        status = export_launches_init(&chrome.launches, job);
     if (!status && !make_texts(&chrome))
         status = export_no_memory(job);
     if (!status) {
@@ -694,6 +729,7 @@ static enum ifg_status write_chrome(struct export_job *job)
     export_texts_fini(&chrome.args);
     export_texts_fini(&chrome.threads);
     export_flows_fini(&chrome.flows);
+    export_launches_fini(&chrome.launches);
     export_ids_fini(&chrome.ids);
     return status;
 }

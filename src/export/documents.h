@@ -31,7 +31,10 @@ void document_diff(const struct diff_document *document, struct ifg_bytes *out);
 
 /* ---- parts ---- */
 
-/* Keys of an object that is open: work of devices by name, at most so many rows. */
+/* Keys of an object that is open: how near something comes to the roofs of its device. */
+void document_roofline_point(struct ifg_json *json, const struct roofline_point *point);
+
+/* The same: work of devices by name, at most so many rows. */
 void document_kernels(struct ifg_json *json, const struct device_kernels *kernels, size_t rows);
 
 /* The same: means over the slices that are summed up, in milliseconds. */

@@ -16,4 +16,10 @@ void document_machine(struct ifg_json *json, const struct report *report);
 void document_energy_of(struct ifg_json *json, const struct report *report,
                         const struct ml_model *model);
 
+/* Only where somebody looked at the files of models. */
+void document_roofline_of(struct ifg_json *json, const struct report *report, size_t limit,
+                          const struct ml_model *model);
+void document_roofline_of_type(struct ifg_json *json, const struct report *report,
+                               const struct ml_model *model, const char *type);
+
 #endif

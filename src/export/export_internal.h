@@ -197,17 +197,47 @@ void export_frame_name(const struct timeline *timeline, uint32_t location, struc
 /* ---- numbers of processes and threads ---------------------------------------- */
 
 /* The system's numbers; where one is used again by a later process or thread (exec, reuse), with 10
- * million added, so that (pid, tid) is unique. */
+ * million added, so that (pid, tid) is unique. Devices are processes
+ * too: they follow those of the trace, and their streams are their threads. */
+#define EXPORT_DEVICE_NAME 200u
+
 struct export_ids {
-    uint32_t *pids; /* per process */
-    uint32_t *tids; /* per thread */
+    uint32_t *pids;  /* per process */
+    uint32_t *tids;  /* per thread */
+    uint32_t *homes; /* per thread: its process, which may be that of a device */
+    char (*devices)[EXPORT_DEVICE_NAME]; /* names of those that are devices */
+    size_t device_count;
     uint64_t changed;
 };
+
+/* What a thread is called: a stream of a device that several processes use, with its process. */
+const char *export_thread_name(const struct export_ids *ids, const struct timeline *timeline,
+                               uint32_t thread, char out[EXPORT_DEVICE_NAME]);
+
+/* devices.c: homes of streams, and names of devices. */
+enum ifg_status export_devices_find(struct export_ids *ids, struct export_job *job);
 
 enum ifg_status export_ids_init(struct export_ids *ids, struct export_job *job);
 void export_ids_fini(struct export_ids *ids);
 
 /* ---- requests ---------------------------------------------------------------- */
+
+/* A call of a driver, or the first work that it asked for. */
+struct export_launch {
+    size_t slice;
+    uint64_t id; /* of the call, from 1 */
+    bool is_work;
+};
+
+struct export_launches {
+    struct export_launch *items; /* by slice */
+    size_t count;
+};
+
+/* None if the trace has flows for them. */
+enum ifg_status export_launches_init(struct export_launches *launches, struct export_job *job);
+void export_launches_fini(struct export_launches *launches);
+const struct export_launch *export_launch_of(const struct export_launches *launches, size_t slice);
 
 enum export_flow_step { EXPORT_FLOW_FIRST, EXPORT_FLOW_MIDDLE, EXPORT_FLOW_LAST };
 

@@ -15,8 +15,9 @@
 #include "base/alloc.h"
 #include "timeline/flows.h"
 
-#define FLOWS_FROM (UINT64_C(1) << 32)
-#define FLOWS_MOST 4096u /* points of one slice */
+#define FLOWS_FROM    (UINT64_C(1) << 32)
+#define LAUNCHES_FROM (UINT64_C(1) << 62)
+#define FLOWS_MOST    4096u /* points of one slice */
 
 static enum category_iid category_of(const struct timeline_location *location)
 {
@@ -171,6 +172,16 @@ static void put_flows(struct perfetto *p, size_t slice)
     p->flows_left_out += count - most;
 }
 
+/* From a call to its work. Their numbers stand behind those of all flows. */
+static void put_launch(struct perfetto *p, size_t slice)
+{
+    const struct export_launch *launch = export_launch_of(&p->launches, slice);
+
+    if (launch)
+        proto_fixed64(&p->event, launch->is_work ? EVENT_LAST_FLOW_IDS : EVENT_FLOW_IDS,
+                      LAUNCHES_FROM + launch->id);
+}
+
 static uint64_t function_track(const struct perfetto *p, uint32_t location, uint32_t thread)
 {
     return track_uuid(TRACK_FUNCTION, p->timeline->locations[location].function_index, thread);
@@ -194,6 +205,7 @@ static void begin_slice(struct perfetto *p, uint32_t thread, const struct export
                       flow->id);
     if (p->timeline->flow_point_count)
         put_flows(p, slice->index);
+    put_launch(p, slice->index);
     perfetto_packet_end(p);
     if (location->function_index == TIMELINE_NONE)
         return;
@@ -236,6 +248,7 @@ static bool write_overlapping(struct perfetto *p, uint32_t thread, struct lanes 
     put_details(p, slice);
     if (p->timeline->flow_point_count)
         put_flows(p, slice->index);
+    put_launch(p, slice->index);
     perfetto_packet_end(p);
     end_event(p, slice->end_ns, track);
     return true;
@@ -439,6 +452,8 @@ static enum ifg_status prepare(struct perfetto *p)
     status = export_ids_init(&p->ids, p->job);
     if (!status)
         status = export_flows_init(&p->flows, p->job);
+    if (!status)
+        status = export_launches_init(&p->launches, p->job);
     if (status)
         return status;
     if (!p->location_seen || !p->counter_seen || !p->function_seen || !p->same_names ||
@@ -462,6 +477,7 @@ static void release(struct perfetto *p)
     ZSTD_freeCCtx(p->zstd);
     export_texts_fini(&p->starts);
     export_flows_fini(&p->flows);
+    export_launches_fini(&p->launches);
     export_ids_fini(&p->ids);
 }
 

@@ -111,6 +111,7 @@ struct perfetto {
     const struct timeline *timeline;
     struct export_ids ids;
     struct export_flows flows;
+    struct export_launches launches;
     struct export_texts starts; /* per location: what is the same in each begin event */
     uint32_t *same_names;
 

@@ -215,17 +215,30 @@ static void write_process(struct perfetto *p, uint32_t index)
     end_track(p);
 }
 
+static void write_device(struct perfetto *p, uint32_t device)
+{
+    uint32_t index = (uint32_t)p->timeline->process_count + device;
+
+    begin_track(p, track_uuid(TRACK_PROCESS, index, 0), 0, NULL);
+    ifg_bytes_clear(&p->inner);
+    proto_uint(&p->inner, 1, p->ids.pids[index]);
+    proto_string(&p->inner, 6, p->ids.devices[device]);
+    proto_message(&p->part, 3, &p->inner);
+    end_track(p);
+}
+
 static void write_thread(struct perfetto *p, uint32_t index)
 {
-    const struct timeline_thread *thread = &p->timeline->threads[index];
+    char text[EXPORT_DEVICE_NAME];
+    const char *name = export_thread_name(&p->ids, p->timeline, index, text);
+    uint32_t home = p->ids.homes[index];
 
-    begin_track(p, track_uuid(TRACK_THREAD, index, 0),
-                track_uuid(TRACK_PROCESS, thread->process, 0), NULL);
+    begin_track(p, track_uuid(TRACK_THREAD, index, 0), track_uuid(TRACK_PROCESS, home, 0), NULL);
     ifg_bytes_clear(&p->inner);
-    proto_uint(&p->inner, 1, p->ids.pids[thread->process]);
+    proto_uint(&p->inner, 1, p->ids.pids[home]);
     proto_uint(&p->inner, 2, p->ids.tids[index]);
-    if (thread->name[0])
-        proto_string(&p->inner, 5, thread->name);
+    if (name[0])
+        proto_string(&p->inner, 5, name);
     proto_message(&p->part, 4, &p->inner);
     end_track(p);
 }
@@ -236,6 +249,8 @@ static void write_descriptors(struct perfetto *p)
 
     for (uint32_t i = 0; i < timeline->process_count; i++)
         write_process(p, i);
+    for (uint32_t i = 0; i < p->ids.device_count; i++)
+        write_device(p, i);
     for (uint32_t i = 0; i < timeline->thread_count; i++)
         write_thread(p, i);
     if (timeline->model_count)

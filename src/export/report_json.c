@@ -128,6 +128,7 @@ static void write_operators(struct ifg_json *json, const struct report *report, 
         ifg_json_put_double(json, "device_ms",
                             model->device_recorded ? (double)operators[i].device_ns / MS
                                                    : (double)NAN);
+        document_roofline_of_type(json, report, model, operators[i].type);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -168,6 +169,7 @@ static void write_model(struct ifg_json *json, const struct report *report, size
         write_function(json, &input->functions[model->first_function + f]);
     ifg_json_close(json, ']');
     write_operators(json, report, limit, model);
+    document_roofline_of(json, report, limit, model);
     document_device_of(json, report, model);
     document_samples_of(json, report, model);
     document_energy_of(json, report, model);

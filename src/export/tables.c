@@ -10,7 +10,8 @@
 #include "base/index.h"
 #include "trace/keys.h"
 
-#define REUSED 10000000u /* no system has a process of this number */
+#define REUSED       10000000u /* no system has a process of this number */
+#define DEVICES_FROM 5000000u  /* nor of these: Linux counts to 2^22 */
 
 /* ---- numbers of processes and threads ---------------------------------------- */
 
@@ -49,13 +50,23 @@ static void make_unique(struct numbered *items, size_t count, uint32_t *out, uin
 enum ifg_status export_ids_init(struct export_ids *ids, struct export_job *job)
 {
     const struct timeline *timeline = job->timeline;
-    size_t most = timeline->thread_count > timeline->process_count ? timeline->thread_count
-                                                                   : timeline->process_count;
-    struct numbered *items = ifg_alloc(most + 1, sizeof *items);
+    size_t processes = timeline->process_count, threads = timeline->thread_count;
+    struct numbered *items = NULL;
+    enum ifg_status status;
 
     *ids = (struct export_ids){ 0 };
-    ids->pids = ifg_alloc(timeline->process_count + 1, sizeof *ids->pids);
-    ids->tids = ifg_alloc(timeline->thread_count + 1, sizeof *ids->tids);
+    ids->homes = ifg_alloc(threads + 1, sizeof *ids->homes);
+    for (size_t i = 0; ids->homes && i < threads; i++)
+        ids->homes[i] = timeline->threads[i].process;
+    status = ids->homes ? export_devices_find(ids, job) : export_no_memory(job);
+    if (status) {
+        export_ids_fini(ids);
+        return status;
+    }
+    processes += ids->device_count;
+    items = ifg_alloc((threads > processes ? threads : processes) + 1, sizeof *items);
+    ids->pids = ifg_alloc(processes + 1, sizeof *ids->pids);
+    ids->tids = ifg_alloc(threads + 1, sizeof *ids->tids);
     if (!items || !ids->pids || !ids->tids) {
         ifg_free(items);
         export_ids_fini(ids);
@@ -63,11 +74,18 @@ enum ifg_status export_ids_init(struct export_ids *ids, struct export_job *job)
     }
     for (size_t i = 0; i < timeline->process_count; i++)
         items[i] = (struct numbered){ 0, timeline->processes[i].pid, (uint32_t)i };
-    make_unique(items, timeline->process_count, ids->pids, &ids->changed);
-    for (size_t i = 0; i < timeline->thread_count; i++)
-        items[i] = (struct numbered){ ids->pids[timeline->threads[i].process],
-                                      timeline->threads[i].tid, (uint32_t)i };
-    make_unique(items, timeline->thread_count, ids->tids, &ids->changed);
+    for (size_t i = timeline->process_count; i < processes; i++)
+        items[i] = (struct numbered){ 0, DEVICES_FROM + (uint32_t)(i - timeline->process_count),
+                                      (uint32_t)i };
+    make_unique(items, processes, ids->pids, &ids->changed);
+    for (size_t i = 0; i < threads; i++) {
+        bool is_stream = ids->homes[i] >= timeline->process_count;
+
+        items[i] = (struct numbered){ ids->pids[ids->homes[i]],
+                                      is_stream ? (uint32_t)i + 1 : timeline->threads[i].tid,
+                                      (uint32_t)i };
+    }
+    make_unique(items, threads, ids->tids, &ids->changed);
     ifg_free(items);
     return IFG_OK;
 }
@@ -76,6 +94,8 @@ void export_ids_fini(struct export_ids *ids)
 {
     ifg_free(ids->pids);
     ifg_free(ids->tids);
+    ifg_free(ids->homes);
+    ifg_free(ids->devices);
     *ids = (struct export_ids){ 0 };
 }
 

@@ -15,6 +15,15 @@
 
 /* ---- lists for the caller ---- */
 
+static int32_t type_of(const struct node *node)
+{
+    const struct value *value = node->input_count ? node->inputs[0] : NULL;
+
+    if (!value && node->output_count)
+        value = node->outputs[0];
+    return value ? value->type : 0;
+}
+
 static void list_graph(struct opened *opened, const struct graph *graph)
 {
     struct onnx_model *model = &opened->model;
@@ -31,6 +40,7 @@ static void list_graph(struct opened *opened, const struct graph *graph)
         out->flops = node->flops;
         out->weight = node->weight;
         out->bytes = node->bytes;
+        out->type = type_of(node);
         out->is_counted = node->is_counted;
         out->in_subgraph = graph->depth > 0;
         for (const struct graph *inner = node->graphs; inner; inner = inner->next)

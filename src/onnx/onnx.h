@@ -56,6 +56,7 @@ struct onnx_node {
     double flops;  /* a multiply and an add are two */
     double bytes;  /* read and written: inputs, weights, outputs */
     double weight; /* share of the model's cost, 0..1; all add up to 1 */
+    int32_t type;  /* of the elements that it computes with: of its first input; 0: not known */
     bool in_subgraph;
     bool is_counted; /* false: in the cheaper branch of an If; not in the model's costs */
 };

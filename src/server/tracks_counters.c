@@ -188,8 +188,70 @@ static void sum_values(const struct server_trace *trace, struct track *track)
     }
 }
 
+/* ---- processes that have two entries ---- */
+
+/* What is known of a process before its library was there: what it used, and nothing else. */
+static bool has_only_resources(const struct timeline *timeline, uint32_t process)
+{
+    if (!timeline->processes[process].pid ||
+        timeline->processes[process].fate != TRACE_FATE_UNKNOWN)
+        return false;
+    for (size_t i = 0; i < timeline->thread_count; i++)
+        if (timeline->threads[i].process == process && timeline->threads[i].tid != 0)
+            return false;
+    return true;
+}
+
+/* The entry that follows is the same process; TIMELINE_NONE: there is none. */
+static uint32_t later_entry(const struct timeline *timeline, uint32_t process)
+{
+    const struct timeline_process *early = &timeline->processes[process];
+
+    for (size_t i = process + 1; i < timeline->process_count; i++)
+        if (timeline->processes[i].pid == early->pid)
+            return strcmp(timeline->processes[i].program, early->program) == 0 &&
+                           strcmp(timeline->processes[i].host, early->host) == 0
+                       ? (uint32_t)i
+                       : TIMELINE_NONE;
+    return TIMELINE_NONE;
+}
+
+/* By location of a counter: the one of the same name in the later entry of its process, or itself.
+ */
+static uint32_t *find_same(const struct timeline *timeline)
+{
+    uint32_t *same = ifg_alloc(timeline->location_count + 1, sizeof *same);
+    uint32_t *later = ifg_alloc(timeline->process_count + 1, sizeof *later);
+
+    for (uint32_t i = 0; later && i < timeline->process_count; i++)
+        later[i] = has_only_resources(timeline, i) ? later_entry(timeline, i) : TIMELINE_NONE;
+    for (uint32_t p = 0; same && later && p < timeline->location_count; p++) {
+        const struct timeline_location *location = &timeline->locations[p];
+        uint32_t entry =
+            location->kind == TRACE_LOCATION_COUNTER && location->process < timeline->process_count
+                ? later[location->process]
+                : TIMELINE_NONE;
+
+        same[p] = p;
+        for (uint32_t q = 0; entry != TIMELINE_NONE && q < timeline->location_count; q++)
+            if (timeline->locations[q].process == entry &&
+                timeline->locations[q].kind == TRACE_LOCATION_COUNTER &&
+                strcmp(timeline->locations[q].name, location->name) == 0) {
+                same[p] = q;
+                break;
+            }
+    }
+    if (!later) {
+        ifg_free(same);
+        same = NULL;
+    }
+    ifg_free(later);
+    return same;
+}
+
 /* counter_order: the counters location by location, by time in each. */
-static enum ifg_status sort_values(struct server_trace *trace, const size_t *first_of)
+static enum ifg_status sort_values(struct server_trace *trace, const size_t *first_of,
+                                   const uint32_t *same)
 {
     const struct timeline *timeline = trace->timeline;
     size_t *next = ifg_alloc(timeline->location_count + 1, sizeof *next);
@@ -201,7 +263,7 @@ static enum ifg_status sort_values(struct server_trace *trace, const size_t *fir
     }
     memcpy(next, first_of, timeline->location_count * sizeof *next);
     for (size_t i = 0; i < timeline->counter_count; i++)
-        trace->counter_order[next[timeline->counters[i].location]++] = (uint32_t)i;
+        trace->counter_order[next[same[timeline->counters[i].location]]++] = (uint32_t)i;
     ifg_free(next);
     return IFG_OK;
 }
@@ -211,14 +273,15 @@ enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *o
     const struct timeline *timeline = trace->timeline;
     struct counter_track *found = ifg_alloc(timeline->location_count + 1, sizeof *found);
     size_t *first_of = ifg_alloc(timeline->location_count + 1, sizeof *first_of);
+    uint32_t *same = find_same(timeline);
     enum ifg_status status = IFG_NO_MEMORY;
     size_t count = 0;
     size_t at = 0;
 
-    if (!found || !first_of)
+    if (!found || !first_of || !same)
         goto out;
     for (size_t i = 0; i < timeline->counter_count; i++)
-        first_of[timeline->counters[i].location]++;
+        first_of[same[timeline->counters[i].location]]++;
     for (size_t p = 0; p < timeline->location_count; p++) {
         size_t values = first_of[p];
 
@@ -229,7 +292,7 @@ enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *o
                 (struct counter_track){ (uint32_t)p, rank_of(timeline, (uint32_t)p), values };
     }
     qsort(found, count, sizeof *found, by_rank);
-    status = sort_values(trace, first_of);
+    status = sort_values(trace, first_of, same);
     for (size_t i = 0; !status && i < count; i++) {
         struct track *track = tracks_add(out, TRACK_COUNTER, "c", found[i].location, TRACK_NONE);
 
@@ -244,6 +307,7 @@ enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *o
         sum_values(trace, track);
     }
 out:
+    ifg_free(same);
     ifg_free(first_of);
     ifg_free(found);
     return status;

@@ -179,7 +179,17 @@
 #define TRACE_FACT_DEVICES_LOOKS              "devices.looks"
 #define TRACE_FACT_DEVICES_LONGEST_MS         "devices.longest_ms"
 #define TRACE_FACT_DEVICES_CPU_SECONDS        "devices.cpu_seconds"
-#define TRACE_FACT_RESOURCES_GPU              "resources.gpu"
-#define TRACE_FACT_RESOURCES_NPU              "resources.npu"
+/* What a GPU can do at most, as NVML tells it: "resources.gpu.", its number, and one of these. */
+#define TRACE_FACT_GPU               "resources.gpu."
+#define TRACE_GPU_ID                 ".id" /* "GPU-...", the same as that of its streams */
+#define TRACE_GPU_NAME               ".name"
+#define TRACE_GPU_COMPUTE_CAPABILITY ".compute_capability" /* "9.0" */
+#define TRACE_GPU_CORES              ".cores"
+#define TRACE_GPU_CLOCK_MHZ          ".clock_mhz" /* the highest, as the next */
+#define TRACE_GPU_MEMORY_CLOCK_MHZ   ".memory_clock_mhz"
+#define TRACE_GPU_MEMORY_BUS_BITS    ".memory_bus_bits"
+#define TRACE_GPU_MIG                ".mig" /* there: the device is divided */
+#define TRACE_FACT_RESOURCES_GPU     "resources.gpu"
+#define TRACE_FACT_RESOURCES_NPU     "resources.npu"
 
 #endif

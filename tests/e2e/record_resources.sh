@@ -143,6 +143,9 @@ is "GPUs by NVML" "$(rows "SELECT name, max(value) FROM counter WHERE name GLOB 
 is "their energy only grows" "$(rows "SELECT count(*) > 1 AND min(value) >= 5000 AND max(value) > min(value) FROM counter WHERE name = 'gpu 1 energy J'")" 1
 is "and what the process has of them" "$(rows "SELECT DISTINCT name, value FROM counter WHERE name = 'gpu 0 memory bytes' AND process > 0")" \
     "gpu 0 memory bytes,123456789"
+is "what the first one can do at most" "$(rows "SELECT group_concat(value, ' ') FROM (SELECT value FROM fact
+    WHERE key LIKE 'resources.gpu.0.%' ORDER BY key)" | tr -d '"')" \
+    "1980 9.0 16896 GPU-00112233-4455-6677-8899-aabbccddeeff 6016 3201 Fake GPU A"
 is "their names" "$(rows "SELECT value FROM fact WHERE key = 'resources.gpu'")" '"Fake GPU A, Fake GPU B"'
 contains "in the report" "$("$INFEROGRAM" report "$trace" | tr -s "\n " " ")" "GPU 0 37 % (max 37 %)"
 lacks "and nothing is missing there" "$(json "$trace" "[i['reason'] for i in d['instruments'] if i['name'] == 'resources']")" "GPU"

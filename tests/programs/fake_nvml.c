@@ -10,10 +10,14 @@
  * FAKE_NVML_WORK says that it used (tests/programs/energy_work.c); it is busy while that grows, and
  * the file names the process. The second one takes 20 W and has nothing to do.
  *
+ * "cooling": power falls from 1001 W to 1 W, by half in 0.7 s, and for ever; "cooled": 500 W in the
+ * first second, and 50 W then.
+ *
  * FAKE_NVML_SLOW: milliseconds that every answer takes; FAKE_NVML_STUCK: the third answer about
  * energy never comes.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +38,11 @@ int nvmlDeviceGetTemperature(void *device, unsigned kind, unsigned *degrees);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *processes);
 
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length);
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor);
+int nvmlDeviceGetNumGpuCores(void *device, unsigned *cores);
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits);
+int nvmlDeviceGetMaxClockInfo(void *device, unsigned kind, unsigned *mhz);
 int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *later);
 int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count);
 int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **part);
@@ -81,6 +90,23 @@ static unsigned long long meter_mj(int is_first)
     return (unsigned long long)(1e3 * (is_first ? 50 * seconds + work[0] : 20 * seconds));
 }
 
+/* Millijoules since the first question. */
+static unsigned long long cooling_mj(void)
+{
+    static double begin_s;
+    struct timespec now;
+    double seconds;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    if (begin_s == 0)
+        begin_s = seconds;
+    seconds -= begin_s;
+    if (is("cooled"))
+        return (unsigned long long)(1e3 * (seconds < 1 ? 500 * seconds : 450 + 50 * seconds));
+    return (unsigned long long)(1e3 * (seconds + 1000 * (1 - exp(-seconds))));
+}
+
 int nvmlInit_v2(void)
 {
     return is("broken") ? 9 : 0;
@@ -114,6 +140,10 @@ int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *energy
             pause();
     if (is("meter")) {
         *energy_mj = meter_mj(counter == &counters[0]);
+        return 0;
+    }
+    if (is("cooling") || is("cooled")) {
+        *energy_mj = cooling_mj();
         return 0;
     }
     if (is("power") || is("silent") || (is("mixed") && counter == &counters[1]))
@@ -231,4 +261,41 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **par
 {
     *part = device;
     return index == 1 || index == 4 ? 0 : 6;
+}
+
+/* The first device is the one of tests/programs/stub_cuda.c; with the numbers of an H200. */
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned length)
+{
+    snprintf(uuid, length, "GPU-%s",
+             device == &counters[0] ? "00112233-4455-6677-8899-aabbccddeeff"
+                                    : "ffeeddcc-bbaa-9988-7766-554433221100");
+    return 0;
+}
+
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor)
+{
+    *major = device == &counters[0] ? 9 : 99;
+    *minor = 0;
+    return 0;
+}
+
+int nvmlDeviceGetNumGpuCores(void *device, unsigned *cores)
+{
+    (void)device;
+    *cores = 16896;
+    return 0;
+}
+
+int nvmlDeviceGetMemoryBusWidth(void *device, unsigned *bits)
+{
+    (void)device;
+    *bits = 6016;
+    return 0;
+}
+
+int nvmlDeviceGetMaxClockInfo(void *device, unsigned kind, unsigned *mhz)
+{
+    (void)device;
+    *mhz = kind == 1 ? 1980 : 3201;
+    return 0;
 }

@@ -74,6 +74,10 @@ void trust_add(struct trust_reading *before_sum, struct trust_reading *after_sum
 void trust_judge(const struct host_roots *roots, const struct trust_reading *before,
                  const struct trust_reading *after, const struct trust_work *work,
                  struct trust *out_trust);
+/* One more line, in percent, that is known elsewhere. */
+#define TRUST_IDLE_POWER "idle power"
+void trust_put(struct trust *trust, const char *name, enum trust_level level, double percent,
+               const char *text);
 /* "WARN: steal 1.2 %, CPU pressure 7 %, 3 of 100 blocks disturbed; not available: frequency" */
 void trust_summary(const struct trust *trust, char *out, size_t size);
 

@@ -432,6 +432,15 @@ void trust_judge(const struct host_roots *roots, const struct trust_reading *bef
         out_trust->level = TRUST_NOT_AVAILABLE;
 }
 
+void trust_put(struct trust *trust, const char *name, enum trust_level level, double percent,
+               const char *text)
+{
+    put_line(trust, name, level, percent, "%", "%s", text);
+    if (level != TRUST_NOT_AVAILABLE &&
+        (trust->level == TRUST_NOT_AVAILABLE || level > trust->level))
+        trust->level = level;
+}
+
 /* ---- one line ---- */
 
 __attribute__((format(printf, 3, 4))) static void append(char *out, size_t size, const char *format,

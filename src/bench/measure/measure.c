@@ -8,15 +8,17 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/rest.h"
 #include "base/array.h"
 #include "base/quantile.h"
 #include "base/ticks.h"
 #include "bench/measure/measure_internal.h"
 #include "runtimes/runtimes.h"
 
-#define IDLE_MS          2000u    /* that idle power is measured for, */
-#define IDLE_PIECES      4u       /* in so many pieces, whose range says how well it is known */
-#define COUNTER_STEP_S   0.1      /* counters of NVIDIA's devices move in steps of up to that */
+#define IDLE_PIECE_MS    500u /* idle power is measured in pieces: their range says how well */
+#define IDLE_PIECES      4u   /* it is known. So many are enough, */
+#define IDLE_PIECES_MOST 12u  /* and so many at most, if a device comes down from earlier work */
+#define COUNTER_STEP_S   0.1  /* counters of NVIDIA's devices move in steps of up to that */
 #define LIVE_SAMPLES_MAX 1000000u /* of one second */
 
 void bench_options_init(struct bench_options *options)
@@ -430,17 +432,40 @@ static enum ifg_status judge_machine(struct measure_row *from, struct ifg_error 
 
 /* ---- energy ---- */
 
-static void widen(struct measure_range *range, double watts)
+/* The pieces from which on a device is at rest; all of a device that tells nothing. */
+static size_t find_rest(const double *watts, size_t count, struct measure_idle *out)
 {
-    range->low = watts > range->low ? range->low : watts;
-    range->high = watts < range->high ? range->high : watts;
+    size_t from = 0;
+
+    *out = (struct measure_idle){ .low = (double)NAN, .high = (double)NAN };
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(watts[i]))
+            return 0;
+    from = ifg_rest_from(watts, count, COUNTER_STEP_S * 1e3 / IDLE_PIECE_MS, &out->falls);
+    if (from && watts[0] > 0)
+        out->fell_pct = fmax(0, 100 * (watts[0] - watts[count - 1]) / watts[0]);
+    return from;
 }
 
-/* What the machine takes when nothing of this runs: it is no row's. */
+/* What it took since then; a device that is not at rest may take anything less. */
+static void find_range(const double *watts, size_t from, size_t count, struct measure_idle *out)
+{
+    for (size_t i = from; i < count; i++) {
+        out->low = watts[i] > out->low ? out->low : watts[i];
+        out->high = watts[i] < out->high ? out->high : watts[i];
+    }
+    if (out->falls && !isnan(out->low))
+        out->low = 0;
+}
+
+/* What the machine takes when nothing of this runs: it is no row's. A device that still comes down
+ * from earlier work takes more: then only the rest of it counts, for which it is waited. */
 static void measure_idle(struct measurement *all)
 {
     uint64_t end_ns = ifg_monotonic_ns();
-    struct energy_use piece;
+    struct energy_use piece, pieces[IDLE_PIECES_MOST];
+    double cpu_w[IDLE_PIECES_MOST], gpu_w[IDLE_PIECES_MOST];
+    size_t count = 0, from = 0, from_gpu = 0;
     struct bench_progress progress = { .row = "",
                                        .phase = "measuring idle power",
                                        .last_p50_ms = NAN };
@@ -450,25 +475,32 @@ static void measure_idle(struct measurement *all)
     if (all->options->progress)
         all->options->progress(&progress, all->options->user);
     energy_read(all->energy, &piece);
-    all->idle_cpu_w = all->idle_gpu_w = (struct measure_range){ NAN, NAN };
-    for (unsigned i = 0; i < IDLE_PIECES; i++) {
-        end_ns += IDLE_MS / IDLE_PIECES * 1000000ull;
+    for (unsigned i = 0; i < IDLE_PIECES || (all->idle_gpu_w.falls && i < IDLE_PIECES_MOST); i++) {
+        end_ns += IDLE_PIECE_MS * 1000000ull;
         while (ifg_monotonic_ns() < end_ns && !measure_stopped(all->options))
             usleep(20000);
         energy_read(all->energy, &piece);
-        all->idle.cpu_j += piece.cpu_j;
-        all->idle.gpu_j += piece.gpu_j;
-        all->idle.seconds += piece.seconds;
         if (!(piece.seconds > 0))
             continue;
-        widen(&all->idle_cpu_w, piece.cpu_j / piece.seconds);
-        widen(&all->idle_gpu_w, piece.gpu_j / piece.seconds);
+        cpu_w[count] = piece.cpu_j / piece.seconds;
+        gpu_w[count] = piece.gpu_j / piece.seconds;
+        pieces[count++] = piece;
+        from_gpu = find_rest(gpu_w, count, &all->idle_gpu_w);
+    }
+    from = find_rest(cpu_w, count, &all->idle_cpu_w);
+    from = from > from_gpu ? from : from_gpu;
+    find_range(cpu_w, from, count, &all->idle_cpu_w);
+    find_range(gpu_w, from, count, &all->idle_gpu_w);
+    for (size_t i = from; i < count; i++) {
+        all->idle.cpu_j += pieces[i].cpu_j;
+        all->idle.gpu_j += pieces[i].gpu_j;
+        all->idle.seconds += pieces[i].seconds;
     }
 }
 
 /* The bounds of what an inference took: idle power may have been anything in its range, and each
  * block begins and ends somewhere in a step of the counter. Such errors are independent. */
-static void bound_energy(double used_j, double seconds, const struct measure_range *idle_w,
+static void bound_energy(double used_j, double seconds, const struct measure_idle *idle_w,
                          double step_s, double blocks, double inferences, double *out_low,
                          double *out_high)
 {
@@ -476,6 +508,20 @@ static void bound_energy(double used_j, double seconds, const struct measure_ran
 
     *out_low = fmax(0, (used_j - seconds * idle_w->high - step_j) / inferences);
     *out_high = (used_j - seconds * idle_w->low + step_j) / inferences;
+}
+
+/* Idle power that was measured too early is too high, and what is above it too low. */
+static void judge_idle(const struct measure_idle *idle, const char *device, struct trust *trust)
+{
+    char text[120];
+
+    if (isnan(idle->low) || !(idle->fell_pct > 0))
+        return;
+    snprintf(text, sizeof text,
+             idle->falls ? "of the %s still fell, by %.0f %%: joules may be higher"
+                         : "of the %s fell by %.0f %% at first; measured after that",
+             device, idle->fell_pct);
+    trust_put(trust, TRUST_IDLE_POWER, idle->falls ? TRUST_WARN : TRUST_OK, idle->fell_pct, text);
 }
 
 /* Whether nodes of a row run on an NVIDIA device; where that is not known, whether one was asked
@@ -530,7 +576,10 @@ static bool finish_energy(const struct measurement *all, const struct measure_ro
         snprintf(reason, sizeof reason, "CPU: not above idle power");
     if (!isnan(use->gpu_j) && isnan(row->energy_gpu_j))
         snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "%sGPU: %s",
-                 *reason ? "; " : "", nvidia ? "not above idle power" : "not used");
+                 *reason ? "; " : "",
+                 !nvidia                 ? "not used"
+                 : all->idle_gpu_w.falls ? "not above idle power, which was measured too early"
+                                         : "not above idle power");
     return set_text(&row->energy_reason, reason);
 }
 
@@ -556,6 +605,10 @@ static enum ifg_status finish_row(struct measurement *all, struct measure_row *f
     if (all->energy && !finish_energy(all, from, inferences))
         return ifg_fail_no_memory(err, NULL);
     status = judge_machine(from, err);
+    if (!status && all->energy && !isnan(from->energy.cpu_j))
+        judge_idle(&all->idle_cpu_w, "CPU", &row->trust);
+    if (!status && all->energy && !isnan(from->energy.gpu_j) && uses_nvidia(from))
+        judge_idle(&all->idle_gpu_w, "GPU", &row->trust);
     if (!status && all->options->scenario == BENCH_SERVER)
         status = measure_finish_open(from, err);
     if (!status)

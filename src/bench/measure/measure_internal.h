@@ -55,9 +55,11 @@ struct measurement {
     size_t row_count;
     struct energy *energy;
     struct energy_use idle; /* before anything ran */
-    struct measure_range {
-        double low, high;
-    } idle_cpu_w, idle_gpu_w; /* of pieces of that */
+    struct measure_idle {
+        double low, high; /* of pieces of that */
+        double fell_pct;  /* power came down by so much while it was measured; 0: it was at rest */
+        bool falls;       /* and still did at the end: idle power may be anything below */
+    } idle_cpu_w, idle_gpu_w;
     struct measure_live live;
     bool fatal; /* the error concerns every row */
 };

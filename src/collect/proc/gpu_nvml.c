@@ -156,6 +156,35 @@ static void read_name(const struct proc_nvml *nvml, size_t number, char *out, si
     out[size - 1] = '\0';
 }
 
+/* Functions that are asked once, when devices are listed. */
+static void read_limits(const struct proc_nvml *proc, size_t number, struct proc_device_info *out)
+{
+    const struct nvml *nvml = &proc->nvml;
+    void *handle = proc->devices[number].handle;
+    int (*uuid)(void *, char *, unsigned), (*capability)(void *, int *, int *);
+    int (*most)(void *, unsigned, unsigned *), (*one)(void *, unsigned *);
+    int major = 0, minor = 0;
+
+    if (!nvml_find(nvml, "nvmlDeviceGetUUID", &uuid) ||
+        uuid(handle, out->id, (unsigned)sizeof out->id - 1) != 0)
+        out->id[0] = '\0';
+    out->id[sizeof out->id - 1] = '\0';
+    if (nvml_find(nvml, "nvmlDeviceGetCudaComputeCapability", &capability) &&
+        capability(handle, &major, &minor) == 0)
+        snprintf(out->capability, sizeof out->capability, "%d.%d", major, minor);
+    if (!nvml_find(nvml, "nvmlDeviceGetNumGpuCores", &one) || one(handle, &out->cores) != 0)
+        out->cores = 0;
+    if (!nvml_find(nvml, "nvmlDeviceGetMemoryBusWidth", &one) ||
+        one(handle, &out->memory_bus_bits) != 0)
+        out->memory_bus_bits = 0;
+    if (!nvml_find(nvml, "nvmlDeviceGetMaxClockInfo", &most))
+        return;
+    if (most(handle, 1, &out->clock_mhz) != 0)
+        out->clock_mhz = 0;
+    if (most(handle, 2, &out->memory_clock_mhz) != 0)
+        out->memory_clock_mhz = 0;
+}
+
 size_t proc_nvml_list(const struct proc_nvml *nvml, struct proc_device_info *out, size_t most)
 {
     size_t count = 0;
@@ -166,6 +195,7 @@ size_t proc_nvml_list(const struct proc_nvml *nvml, struct proc_device_info *out
                                                 .driver = "nvidia",
                                                 .is_mig = nvml->devices[count].is_mig };
         read_name(nvml, count, out[count].name, sizeof out[count].name);
+        read_limits(nvml, count, &out[count]);
     }
     return count;
 }

@@ -83,6 +83,13 @@ struct proc_device_info {
     char name[96];    /* of the model where it is told; else of the driver */
     char driver[32];
     bool is_mig;
+    /* What it can do at most; "" and 0 where that is not told. */
+    char id[96];               /* "GPU-..." */
+    char capability[16];       /* "9.0" */
+    unsigned cores;            /* of CUDA */
+    unsigned clock_mhz;        /* the highest */
+    unsigned memory_clock_mhz; /* the same */
+    unsigned memory_bus_bits;
 };
 /* Returns how many; proc_look_devices must have been called for NVIDIA's. */
 size_t proc_list_devices(const struct proc_collector *collector, struct proc_device_info *out,

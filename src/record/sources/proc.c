@@ -229,13 +229,51 @@ static void write_values(struct resource_watch *watch, bool define)
 
 /* ---- the loop ---- */
 
+static void put_fact(struct trace_writer *writer, const struct proc_device_info *info,
+                     const char *what, const char *value)
+{
+    char key[80];
+
+    if (!*value)
+        return;
+    snprintf(key, sizeof key, TRACE_FACT_GPU "%u%s", info->number, what);
+    trace_writer_fact(writer, key, value);
+}
+
+static void put_number(struct trace_writer *writer, const struct proc_device_info *info,
+                       const char *what, unsigned value)
+{
+    char text[16] = "";
+
+    if (value)
+        snprintf(text, sizeof text, "%u", value);
+    put_fact(writer, info, what, text);
+}
+
+/* What a device can do at most: analysis holds what was done against it. */
+static void report_limits(struct trace_writer *writer, const struct proc_device_info *info)
+{
+    if (!*info->id)
+        return;
+    put_fact(writer, info, TRACE_GPU_ID, info->id);
+    put_fact(writer, info, TRACE_GPU_NAME, info->name);
+    put_fact(writer, info, TRACE_GPU_COMPUTE_CAPABILITY, info->capability);
+    put_number(writer, info, TRACE_GPU_CORES, info->cores);
+    put_number(writer, info, TRACE_GPU_CLOCK_MHZ, info->clock_mhz);
+    put_number(writer, info, TRACE_GPU_MEMORY_CLOCK_MHZ, info->memory_clock_mhz);
+    put_number(writer, info, TRACE_GPU_MEMORY_BUS_BITS, info->memory_bus_bits);
+    if (info->is_mig)
+        put_fact(writer, info, TRACE_GPU_MIG, "yes");
+}
+
 static void report(struct resource_watch *watch)
 {
-
     pthread_mutex_lock(&watch->lock);
     sink_instrument(&watch->recording->sink, "resources", TRACE_INSTRUMENT_ON, watch->words);
     trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_RESOURCES_GPU, watch->gpu);
     trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_RESOURCES_NPU, watch->npu);
+    for (size_t i = 0; i < watch->info_count; i++)
+        report_limits(watch->recording->sink.writer, &watch->infos[i]);
     pthread_mutex_unlock(&watch->lock);
     watch->reported = true;
 }

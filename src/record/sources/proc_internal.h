@@ -97,6 +97,8 @@ struct resource_watch {
     bool told;        /* what there is and what not, below */
     char words[1024]; /* of the instrument */
     char gpu[200], npu[200];
+    struct proc_device_info infos[PROC_DEVICE_INFOS];
+    size_t info_count;
 
     /* only the loop: */
     struct values taken;

@@ -80,6 +80,8 @@ static void look(struct resource_watch *watch, bool last)
  * thread for devices knows theirs. */
 static void describe(struct resource_watch *watch)
 {
+    struct proc_device_info infos[PROC_DEVICE_INFOS];
+    size_t info_count = proc_list_devices(watch->collector, infos, PROC_DEVICE_INFOS);
     char missing[800];
     double hz = (double)SECOND_NS / (double)watch->every_ns;
 
@@ -90,6 +92,8 @@ static void describe(struct resource_watch *watch)
     snprintf(watch->words, sizeof watch->words, "%.3g Hz%s%s", hz, *missing ? "; " : "", missing);
     snprintf(watch->gpu, sizeof watch->gpu, "%s", proc_gpu_words(watch->collector));
     snprintf(watch->npu, sizeof watch->npu, "%s", proc_npu_words(watch->collector));
+    memcpy(watch->infos, infos, info_count * sizeof infos[0]);
+    watch->info_count = info_count;
     watch->told = true;
     pthread_mutex_unlock(&watch->lock);
 }
