@@ -54,8 +54,14 @@ exits "a trace with nothing in it" 0 "$INFEROGRAM" report "$T/empty.ifg" --html 
 
 # ---- what is in it
 
-"$INFEROGRAM" report "$T/showcase.ifg" --json >"$T/report.json"
-is "the report is that of --json" \
+"$INFEROGRAM" report "$T/showcase.ifg" --json | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+for model in report["models"]:
+    for part in [model] + model["operators"]:
+        part.pop("roofline", None)
+json.dump(report, sys.stdout)' >"$T/report.json"
+is "the report is that of --json, without rooflines" \
     "$(value "$T/first.html" documents 'd["report"] == json.load(open("'"$T/report.json"'"))')" "True"
 is "every slice is there" "$(value "$T/first.html" index 'd["exact"], d["slices"] == d["slices_kept"]')" "(True, True)"
 contains "a policy that allows no request" "$(head -n 5 "$T/first.html")" "default-src 'none'; script-src 'sha256-"

@@ -166,9 +166,18 @@ def case_switches(test):
     assert test.get('showcase', 'switches?model=0') == []
 
 
+def without_rooflines(report):
+    """The server opens no files that a trace names, so it has none."""
+    for model in report['models']:
+        model.pop('roofline', None)
+        for operator in model['operators']:
+            operator.pop('roofline', None)
+    return report
+
+
 def case_documents(test):
     for trace in ['profile', 'showcase', 'many', 'odd', 'plain', 'empty']:
-        assert test.get(trace, 'report') == test.command('report', trace, '--json'), trace
+        assert test.get(trace, 'report') == without_rooflines(test.command('report', trace, '--json')), trace
         memory = test.get(trace, 'memory')
         assert memory.get('memory') == test.get(trace, 'report').get('memory'), trace
         for series in memory['series']:
