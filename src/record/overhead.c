@@ -35,7 +35,8 @@
 #define EACH_LEAST    4u  /* inferences of a kind in a stretch that can be compared */
 #define OUTLIER       1.5 /* times the median: somebody else was on the CPU */
 #define SHARE_LEAST   0.05
-#define PART_LEAST    0.02 /* spread of parts below which a stretch tells nothing */
+#define TURNS_SHARE   0.005 /* of a CPU that turns may take */
+#define PART_LEAST    0.02  /* spread of parts below which a stretch tells nothing */
 
 struct run {
     uint64_t start_ns, end_ns;
@@ -59,8 +60,9 @@ struct overhead {
     /* what comes */
     uint64_t off_at_ns, on_at_ns, stretch_end_ns;
     bool on;
-    double keep; /* of the time that is to be sampled, for the budget */
-    double most; /* of it, at most: overhead_limit() */
+    double keep;    /* of the time that is to be sampled, for the budget */
+    double most;    /* of it, at most: overhead_limit() */
+    double turn_ns; /* of CPU time that one turn takes */
     /* what was */
     struct turn turns[TURNS_MAX]; /* the last ones, as a ring */
     uint32_t turn_count;
@@ -106,7 +108,8 @@ static void plan(struct overhead *overhead, uint64_t from_ns)
     /* The rest must be long beside the pauses between our looks. */
     off = fmax(off, share / (1 - share) * ON_LEAST_NS);
     off *= 0.75 + 0.5 * random_share(overhead);
-    length = off / share;
+    length = fmax(off / share, 2 * overhead->turn_ns / TURNS_SHARE);
+    off = length * share;
     overhead->off_at_ns = from_ns + (uint64_t)((length - off) / 2);
     overhead->on_at_ns = overhead->off_at_ns + (uint64_t)off;
     overhead->stretch_end_ns = from_ns + (uint64_t)length;
@@ -136,6 +139,11 @@ void overhead_destroy(struct overhead *overhead)
         return;
     ifg_free(overhead->slopes);
     ifg_free(overhead);
+}
+
+void overhead_turn_cost(struct overhead *overhead, uint64_t cpu_ns)
+{
+    overhead->turn_ns += ((double)cpu_ns - overhead->turn_ns) / 2;
 }
 
 /* ---- what happened ---- */

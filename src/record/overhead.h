@@ -35,6 +35,10 @@ void overhead_inference(struct overhead *overhead, uint32_t key, uint64_t start_
 /* Whether samples are to be taken from now on. The caller does that at once. */
 bool overhead_turn(struct overhead *overhead, uint64_t now_ns);
 
+/* CPU time that it took to do so: every thread has an event on every CPU, and switching thousands
+ * of them takes milliseconds. Then it is done less often. */
+void overhead_turn_cost(struct overhead *overhead, uint64_t cpu_ns);
+
 /* Samples are taken for at most this share of the time, whatever inferences say: 1 at first. */
 void overhead_limit(struct overhead *overhead, double share);
 

@@ -177,6 +177,31 @@ static void very_many(void)
     CHECK(result.known && fabs(result.pct - 1) < 3 * result.error_pct + 0.2);
 }
 
-TAP_MAIN(TAP_CASE(short_inferences), TAP_CASE(with_everything), TAP_CASE(long_inferences),
-         TAP_CASE(nothing_slowed), TAP_CASE(without_inferences), TAP_CASE(short_program),
-         TAP_CASE(over_budget), TAP_CASE(very_many))
+/* Turns that take 5 ms each are rare, and the share of the time stays what it was. */
+static void expensive_turns(void)
+{
+    uint64_t begin = 1000000 * MS, on_ns = 0;
+    struct overhead *overhead = overhead_create(1, begin);
+    bool on = true;
+    unsigned turns = 0;
+
+    overhead_limit(overhead, 0.5);
+    for (uint64_t now = begin; now < begin + 100000 * MS; now += 4 * MS) {
+        bool wanted = overhead_turn(overhead, now);
+
+        if (wanted != on) {
+            overhead_turn_cost(overhead, 5 * MS);
+            turns++;
+        }
+        on = wanted;
+        on_ns += on ? 4 * MS : 0;
+    }
+    CHECK(turns > 10);
+    CHECK(turns * 5 * MS < 100000 * MS * 7 / 1000);
+    CHECK(on_ns > 45000 * MS && on_ns < 55000 * MS);
+    overhead_destroy(overhead);
+}
+
+TAP_MAIN(TAP_CASE(expensive_turns), TAP_CASE(short_inferences), TAP_CASE(with_everything),
+         TAP_CASE(long_inferences), TAP_CASE(nothing_slowed), TAP_CASE(without_inferences),
+         TAP_CASE(short_program), TAP_CASE(over_budget), TAP_CASE(very_many))

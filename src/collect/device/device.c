@@ -15,6 +15,7 @@
 #define NAME_MAX_BYTES 256u
 #define WAITING_MAX    16384u
 #define KERNEL_MAX     4096u /* of a kernel's name for people */
+#define SHAPES         256u
 
 struct stream {
     struct thread_stream base;
@@ -31,6 +32,17 @@ struct device_name {
     char id[64];
 };
 
+/* How kernels were launched, in words. Programs launch the same ones again and again. */
+struct shape {
+    uint32_t numbers[9];
+    uint32_t length; /* 0: not used */
+    char text[192];
+};
+
+struct shapes {
+    struct shape items[SHAPES]; /* by a hash of the numbers */
+};
+
 struct device_streams {
     struct sink *sink;
     uint32_t process;
@@ -40,6 +52,7 @@ struct device_streams {
     struct device_name *names;
     size_t name_count, name_capacity;
     uint64_t written; /* by streams that are gone */
+    struct shapes shapes;
 };
 
 struct device_streams *device_streams_create(struct sink *sink, uint32_t process)
@@ -160,21 +173,42 @@ static void put_number(struct trace_stream *stream, uint64_t start, uint32_t loc
                            sizeof value);
 }
 
-static void put_shape(struct trace_stream *stream, const struct device_work *work)
+static const struct shape *shape_of(struct shapes *shapes, const struct device_work *work)
 {
-    char text[192];
-    int used =
-        snprintf(text, sizeof text, "grid %ux%ux%u block %ux%ux%u", work->grid[0], work->grid[1],
-                 work->grid[2], work->block[0], work->block[1], work->block[2]);
+    const uint32_t numbers[] = { work->grid[0],   work->grid[1],       work->grid[2],
+                                 work->block[0],  work->block[1],      work->block[2],
+                                 work->registers, work->static_shared, work->dynamic_shared };
+    struct shape *shape;
+    uint32_t hash = 0;
+    int used;
 
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        hash = (hash ^ numbers[i]) * 0x9e3779b1u;
+    shape = &shapes->items[hash >> 16 & (SHAPES - 1)];
+    if (shape->length && memcmp(shape->numbers, numbers, sizeof numbers) == 0)
+        return shape;
+    memcpy(shape->numbers, numbers, sizeof numbers);
+    used = snprintf(shape->text, sizeof shape->text, "grid %ux%ux%u block %ux%ux%u", work->grid[0],
+                    work->grid[1], work->grid[2], work->block[0], work->block[1], work->block[2]);
     if (work->registers)
-        used += snprintf(text + used, sizeof text - (size_t)used, " registers %u shared %u+%u",
-                         work->registers, work->static_shared, work->dynamic_shared);
-    trace_stream_attribute(stream, work->start_ns, work->location, TRACE_VALUE_STRING,
-                           TRACE_KEY_SHAPE, strlen(TRACE_KEY_SHAPE), text, (size_t)used);
+        used += snprintf(shape->text + used, sizeof shape->text - (size_t)used,
+                         " registers %u shared %u+%u", work->registers, work->static_shared,
+                         work->dynamic_shared);
+    shape->length = (uint32_t)used;
+    return shape;
 }
 
-static void write_work(struct trace_stream *out, const struct device_work *work)
+static void put_shape(struct trace_stream *stream, struct shapes *shapes,
+                      const struct device_work *work)
+{
+    const struct shape *shape = shape_of(shapes, work);
+
+    trace_stream_attribute(stream, work->start_ns, work->location, TRACE_VALUE_STRING,
+                           TRACE_KEY_SHAPE, strlen(TRACE_KEY_SHAPE), shape->text, shape->length);
+}
+
+static void write_work(struct trace_stream *out, struct shapes *shapes,
+                       const struct device_work *work)
 {
     if (work->correlation)
         put_number(out, work->start_ns, work->location, TRACE_KEY_CORRELATION, work->correlation);
@@ -185,7 +219,7 @@ static void write_work(struct trace_stream *out, const struct device_work *work)
     if (work->graph_node)
         put_number(out, work->start_ns, work->location, TRACE_KEY_GRAPH_NODE, work->graph_node);
     if (work->grid[0])
-        put_shape(out, work);
+        put_shape(out, shapes, work);
     if (work->track == DEVICE_TRACK_MEMORY && work->stream != DEVICE_NO_STREAM)
         put_number(out, work->start_ns, work->location, TRACE_KEY_STREAM, work->stream);
     trace_stream_zone(out, work->start_ns, work->duration_ns, work->location);
@@ -205,7 +239,7 @@ static int by_end(const void *a, const void *b)
 
 /* In the order of their ends, although several threads may tell of one stream. What comes too late
  * for that is in a block of its own. */
-static void write_waiting(struct stream *stream)
+static void write_waiting(struct stream *stream, struct shapes *shapes)
 {
     struct trace_stream *out = stream->base.stream;
     size_t i = 0;
@@ -218,11 +252,11 @@ static void write_waiting(struct stream *stream)
         for (; i < stream->waiting_count &&
                stream->waiting[i].start_ns + stream->waiting[i].duration_ns < stream->last_end_ns;
              i++)
-            write_work(out, &stream->waiting[i]);
+            write_work(out, shapes, &stream->waiting[i]);
         trace_stream_flush(out, NULL, 0, 0);
     }
     for (; i < stream->waiting_count; i++)
-        write_work(out, &stream->waiting[i]);
+        write_work(out, shapes, &stream->waiting[i]);
     i = stream->waiting_count - 1;
     if (stream->last_end_ns < stream->waiting[i].start_ns + stream->waiting[i].duration_ns)
         stream->last_end_ns = stream->waiting[i].start_ns + stream->waiting[i].duration_ns;
@@ -237,7 +271,7 @@ bool device_streams_put(struct device_streams *streams, const struct device_work
     if (!stream)
         return false;
     if (stream->waiting_count == WAITING_MAX)
-        write_waiting(stream);
+        write_waiting(stream, &streams->shapes);
     if (!IFG_ARRAY_ROOM(stream->waiting, stream->waiting_capacity, stream->waiting_count + 1,
                         WAITING_MAX))
         return false;
@@ -279,7 +313,7 @@ void device_streams_flush(struct device_streams *streams, uint64_t now_ns, bool 
         if (!thread->oldest_ns ||
             (!final && now_ns - thread->oldest_ns < streams->sink->flush_after_ns))
             continue;
-        write_waiting(streams->items[i]);
+        write_waiting(streams->items[i], &streams->shapes);
         trace_stream_flush(thread->stream, NULL, 0, 0);
         thread->oldest_ns = 0;
     }
@@ -290,7 +324,7 @@ void device_streams_destroy(struct device_streams *streams)
     if (!streams)
         return;
     for (size_t i = 0; i < streams->count; i++) {
-        write_waiting(streams->items[i]);
+        write_waiting(streams->items[i], &streams->shapes);
         ifg_free(streams->items[i]->waiting);
         streams_thread_destroy(&streams->items[i]->base);
     }

@@ -188,8 +188,12 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
     if (sampled->overhead) {
         bool wanted = overhead_turn(sampled->overhead, now_ns);
 
-        if (wanted != sampled->sampling)
+        if (wanted != sampled->sampling) {
+            uint64_t used_ns = ifg_thread_cpu_ns();
+
             sampler_pause(pipeline_sampler(sampled->profile), !wanted);
+            overhead_turn_cost(sampled->overhead, ifg_thread_cpu_ns() - used_ns);
+        }
         sampled->sampling = wanted;
     }
     if (now_ns < sampled->next_drain_ns)
