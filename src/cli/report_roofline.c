@@ -113,6 +113,17 @@ static void append_reasons(const struct roofline *roofline, size_t limit, char *
     }
 }
 
+/* Of a program on processors alone the rates say something only if most operators have them; all of
+ * it is in the JSON. */
+static bool is_worth_a_line(const struct report_request *request, const struct roofline *roofline)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < roofline->node_count; i++)
+        known += roofline->nodes[i].point.known;
+    return request->report->input->device || (known && 2 * known >= roofline->node_count);
+}
+
 void report_write_roofline_of(const struct report_request *request, const struct ml_model *model,
                               size_t limit, struct ifg_bytes *out)
 {
@@ -120,7 +131,7 @@ void report_write_roofline_of(const struct report_request *request, const struct
     char line[2000] = "", reasons[1000] = "";
     size_t known = 0, shown = 0;
 
-    if (!roofline)
+    if (!roofline || !is_worth_a_line(request, roofline))
         return;
     if (*roofline->reason) {
         snprintf(line, sizeof line, "n/a: %s", roofline->reason);
