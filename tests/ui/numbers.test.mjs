@@ -86,12 +86,18 @@ async function memory(tab, served, text, trace, name) {
   ok(['before', 'peak', 'delta', 'after'].every((key, i) => agrees(value(line[i + 1] ?? ''), process[`${key}_bytes`])), `${name}: the report's line of memory has the same`, `${line[0]}`);
 }
 
+/** The server opens no files that a trace names, and so knows no costs of operators. */
+function withoutRooflines(report) {
+  for (const model of report.models) for (const part of [model, ...model.operators]) delete part.roofline;
+  return report;
+}
+
 async function one({ browser }, trace, name) {
   const served = await Served.start(trace);
   try {
     const text = ran('report', trace);
     const report = JSON.parse(ran('report', trace, '--json'));
-    is(await served.json('report'), report, `${name}: the server tells what report --json does`);
+    is(await served.json('report'), withoutRooflines(report), `${name}: the server tells what report --json does`);
     const tab = await Tab.open(browser, served, 'page=summary');
     await models(tab, text, report, name);
     await tab.shot(`numbers-${name}`);
