@@ -30,6 +30,15 @@ tap_alive() {
     kill -0 "$1" 2>/dev/null && ! grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null
 }
 
+# tap_is_ours PID: of this session, or a child. Numbers of processes that have ended are given to others, also to those of
+# tests that run beside this one.
+tap_is_ours() {
+    # shellcheck disable=SC2046 # its words: state, parent, group, session
+    set -- $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null)
+    [ "${2:-}" = "$$" ] || [ "${4:-}" = "$tap_session" ]
+}
+tap_session=$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 4)
+
 tap_end_process() {
     kill "$1" 2>/dev/null
     tap_tries=0
@@ -45,7 +54,7 @@ tap_cleanup() {
     tap_status=$?
     trap - EXIT
     for tap_pid in $tap_pids; do
-        if tap_alive "$tap_pid"; then tap_end_process "$tap_pid"; fi
+        if tap_alive "$tap_pid" && tap_is_ours "$tap_pid"; then tap_end_process "$tap_pid"; fi
     done
     rm -rf "$T"
     $tap_finished || echo "Bail out! ended before done_testing (exit status $tap_status)"

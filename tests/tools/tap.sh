@@ -64,6 +64,14 @@ matches "script: skip" "$report" '^ok 6 - later # SKIP unicorns: not today$'
 ok "script: its directory is gone" test ! -e "$(cat "$T/inner-dir")"
 ok "script: its process is gone" sh -c "! kill -0 $(cat "$T/inner-pid") 2>/dev/null"
 
+# A number in the list that is somebody else's by now: of another session, and not a child of the script.
+spawn sleep 600
+# shellcheck disable=SC2016 # for the inner shell
+echo '. "$TAP_SH"; tap_pids=$STRANGER; ok "true" true; done_testing' >"$T/stranger.sh"
+# shellcheck disable=SC2154 # spawn sets it
+exits "script: with the number of a stranger" 0 setsid -w env STRANGER="$spawned" sh "$T/stranger.sh"
+ok "script: the stranger lives" tap_alive "$spawned"
+
 env OUTER="$T" IFG_REQUIRE=bears,unicorns sh "$T/inner.sh" >"$T/required"
 matches "script: what is required is no skip" "$(cat "$T/required")" '^not ok 6 - later$'
 # shellcheck disable=SC2016 # for the inner shell
