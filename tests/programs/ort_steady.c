@@ -6,8 +6,8 @@
  *   ort_steady LOG PAUSE_US [-a] LIBRARY MODEL [LIBRARY MODEL]... [+ LIBRARY MODEL]...
  *
  * Models have one input x and one output y of 1x4 floats; they run in turn. -a: they are read into
- * memory first. Pairs behind a + are loaded on SIGHUP. SIGUSR1: fork a child that does the same for
- * half a second. SIGUSR2: exec itself. SIGTERM: end. At the end (also at exec) a line
+ * memory first. Pairs behind a + are loaded on SIGHUP. SIGUSR1: fork a child that does the same
+ * until this one ends. SIGUSR2: exec itself. SIGTERM: end. At the end (also at exec) a line
  * "PID INDEX START END" for each run is appended to LOG, in CLOCK_MONOTONIC ns.
  */
 #include <signal.h>
@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +43,7 @@ static size_t run_count;
 static struct network networks[PAIRS_MAX];
 static size_t network_count;
 static bool in_memory;
+static pid_t child;
 
 static void on_signal(int number)
 {
@@ -161,21 +164,29 @@ static void write_log(const char *path)
     run_count = 0;
 }
 
-static bool become_child(void)
+static void split(void)
 {
     fflush(NULL);
-    if (fork() != 0)
-        return false;
+    child = fork();
+    if (child != 0)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     run_count = 0;
-    return true;
+}
+
+static void end_child(void)
+{
+    if (child <= 0)
+        return;
+    kill(child, SIGTERM);
+    waitpid(child, NULL, 0);
 }
 
 static int work(char **argv, char **later)
 {
     useconds_t pause_us = (useconds_t)strtoul(argv[2], NULL, 10);
-    uint64_t until = UINT64_MAX;
 
-    for (size_t i = 0; !asked_end && now_ns() < until; i++) {
+    for (size_t i = 0; !asked_end; i++) {
         run(i % network_count);
         if (pause_us)
             usleep(pause_us);
@@ -186,8 +197,7 @@ static int work(char **argv, char **later)
         }
         if (asked_fork) {
             asked_fork = 0;
-            if (become_child())
-                until = now_ns() + 500000000u;
+            split();
         }
         if (asked_exec) {
             write_log(argv[1]);
@@ -195,6 +205,7 @@ static int work(char **argv, char **later)
             return 4;
         }
     }
+    end_child();
     write_log(argv[1]);
     return 0;
 }
