@@ -88,18 +88,15 @@ def elf_files(folder):
 
 
 def glibc_of(path):
-    """The newest version of glibc that a file asks for, as (2, 17); and which symbols ask for it."""
-    newest, names = (0, 0), []
-    for line in output('objdump', '-T', path).splitlines():
-        found = re.search(r'\*UND\*.*\(?GLIBC_(\d+)\.(\d+)(?:\.\d+)?\)?\s+(\S+)$', line)
-        if not found:
-            continue
-        number = (int(found[1]), int(found[2]))
-        if number > newest:
-            newest, names = number, []
-        if number == newest:
-            names.append(found[3])
-    return newest, names
+    """The newest version of glibc that a file asks for, as (2, 17)."""
+    asked = output('objdump', '-p', path).partition('Version References:')[2]
+    return max(((int(found[0]), int(found[1])) for found in re.findall(r' GLIBC_(\d+)\.(\d+)', asked)), default=(0, 0))
+
+
+def symbols_of(path, version):
+    """Which symbols of that version of glibc a file asks for."""
+    name = re.escape('GLIBC_' + dotted(version))
+    return sorted(re.findall(rf'\*UND\*.*[( ]{name}(?:\.\d+)?\)?\s+(\S+)$', output('objdump', '-T', path), re.MULTILINE))
 
 
 def in_watched_programs(name):
@@ -111,7 +108,7 @@ def floor(folder):
     """(of all, of what lives in foreign programs), each the oldest glibc that it runs with."""
     everything, foreign = (0, 0), (0, 0)
     for name in elf_files(folder):
-        needs = glibc_of(os.path.join(folder, name))[0]
+        needs = glibc_of(os.path.join(folder, name))
         everything = max(everything, needs)
         if in_watched_programs(name):
             foreign = max(foreign, needs)
