@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Included before everything else where the C library is older than what the sources are written for (tools/package-root):
- * names that its headers lack, with the values of the kernel and of the ELF specification. */
+/* Included before everything else where the C library is older than what the sources are written
+ * for (tools/package-root): names that its headers lack, with the values of the kernel and of the
+ * ELF specification. */
 #include <asm/unistd.h>
 
 #ifndef SYS_close_range
