@@ -9,6 +9,9 @@ HOSTILE_WAYS ?=
 SOAK_SECONDS ?= 600
 LEAVE_OUT ?=
 SANITIZE_CC ?= clang
+DIST ?= dist
+PACKAGE_BUILD = build-package
+OLD_ROOT ?=
 , := ,
 
 SCRIPTS = $(shell git ls-files -co --exclude-standard -z | xargs -0 grep -lsE '^\#!/(bin/sh|bin/bash|usr/bin/env bash)')
@@ -25,6 +28,7 @@ then meson setup --reconfigure $(1) >/dev/null; fi || \
 endef
 
 .PHONY: all ui demo test check install bench asan tsan clang fuzz hostile soak format lint clean help
+.PHONY: package-build package-tree tarball wheel deb rpm dist release-check
 
 all: ui ## build into build/
 	$(call configure,$(BUILD))
@@ -88,6 +92,33 @@ hostile: ui ## programs that forge what root's recorder reads of them, HOSTILE_S
 soak: all ## a flight recorder at 200,000 events a second for SOAK_SECONDS (600)
 	@tools/run-soak $(BUILD) $(SOAK_SECONDS)
 
+package-build: ui
+	$(call configure,$(PACKAGE_BUILD),-Dprefix=/usr)
+
+# What carries its libraries with it. OLD_ROOT=FOLDER: built there, in an older distribution, for an older glibc.
+package-tree: $(if $(OLD_ROOT),ui,package-build)
+	@rm -rf $(PACKAGE_BUILD)/tree $(PACKAGE_BUILD)/tree.abi3.so
+	@$(if $(OLD_ROOT),tools/package-root $(OLD_ROOT),tools/package-tree $(PACKAGE_BUILD)) $(PACKAGE_BUILD)/tree
+	@$(if $(OLD_ROOT),,find $(PACKAGE_BUILD)/bindings -name _native.abi3.so -exec cp {} $(PACKAGE_BUILD)/tree.abi3.so \; 2>/dev/null || true)
+
+tarball: package-tree ## a tree that runs wherever it is unpacked, into dist/; OLD_ROOT=FOLDER builds it for an older glibc
+	@tools/package-tarball $(PACKAGE_BUILD)/tree $(DIST)
+
+wheel: package-tree ## the same for pip, with the Python package
+	@tools/package-wheel $(PACKAGE_BUILD)/tree $(DIST) $$(ls $(PACKAGE_BUILD)/tree.abi3.so 2>/dev/null)
+
+rpm: package-tree ## the same for rpm
+	@tools/package-rpm $(PACKAGE_BUILD)/tree $(DIST)
+
+deb: package-build ## packages for this Debian or Ubuntu
+	@tools/package-deb $(PACKAGE_BUILD) $(DIST)
+
+dist: tarball wheel rpm deb ## all packages, with their checksums
+	@cd $(DIST) && sha256sum *.tar.gz *.whl *.rpm *.deb >SHA256SUMS && ls -l
+
+release-check: ## what must be true of a release: version, changelog, ABI, old traces, packages of dist/ on bare systems (root, slow)
+	@tools/release-check $(DIST) $(PACKAGE_BUILD)
+
 format: ## put all C files in form
 	@clang-format -i $(C_FILES)
 
@@ -100,7 +131,7 @@ lint: ## form, style, layers, scripts
 	@shellcheck $(SCRIPTS)
 
 clean: ## delete all build directories
-	@rm -rf build build-* ui/dist ui/dist-tests
+	@rm -rf build build-* dist ui/dist ui/dist-tests
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/memory_limit.h"
 #include "cli/nearest.h"
 #include "cli/terminal.h"
@@ -54,6 +55,16 @@ static int print_help(void)
     code = cli_write_out(&out);
     ifg_bytes_fini(&out);
     return code;
+}
+
+/* The first line is for scripts, and stays as it is. */
+static int print_version(void)
+{
+    puts("inferogram " INFEROGRAM_VERSION);
+    if (cli_commit[0])
+        printf("commit %s\n", cli_commit);
+    puts("built by " IFG_BUILD_OPTIONS);
+    return CLI_YES;
 }
 
 /* The command that the user may have meant; NULL: none is like it. */
@@ -117,8 +128,7 @@ static int run(int argc, char **argv)
         strcmp(argv[1], "help") == 0)
         return print_help();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("inferogram " INFEROGRAM_VERSION);
-        return CLI_YES;
+        return print_version();
     }
     if (strcmp(argv[1], "--list-options") == 0)
         return list_options();
