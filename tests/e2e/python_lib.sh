@@ -26,3 +26,8 @@ pythons() {
 
 # rows FILE SQL: without the heading, lines joined by blanks.
 rows() { "$INFEROGRAM" query "$1" "$2" --csv | tail -n +2 | tr -d '\r"' | tr '\n' ' ' | sed 's/ $//'; }
+
+# data_python: a Python with pyarrow, pandas, polars, pytest, IPython and mypy; else the reason is in data.why.
+data_python() {
+    data_folder=$("$SOURCE_DIR/tools/fetch-runtimes" python-data 2>"$T/data.why") && echo "$data_folder/bin/python"
+}
