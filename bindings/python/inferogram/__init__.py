@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from ._native import Model, Zone, counter, event, frame, is_recording, message, thread_name, zone
 from ._program import Error, program
+from ._record import Recording, record
 from ._trace import Diff, Report, Result, Trace, open
 from ._zones import Flow, flow
 
-__all__ = ['Diff', 'Error', 'Flow', 'Model', 'Report', 'Result', 'Trace', 'Zone', 'counter', 'event', 'flow', 'frame',
-           'is_recording', 'message', 'open', 'program', 'thread_name', 'zone']
+__all__ = ['Diff', 'Error', 'Flow', 'Model', 'Recording', 'Report', 'Result', 'Trace', 'Zone', 'counter', 'event', 'flow', 'frame',
+           'is_recording', 'message', 'open', 'program', 'record', 'thread_name', 'zone']
