@@ -12,7 +12,7 @@ for python in $(pythons); do
 done
 
 contains "under another recorder it is refused with the reason" "$("$INFEROGRAM" record -q --no-sample -f -o "$T/outer.ifg" -- \
-    python3 -c "import inferogram; inferogram.record('$T/inner.ifg').start()" 2>&1)" "inferogram._program.Error: "
+    python3 -c "import inferogram; inferogram.record('$T/inner.ifg').start()" 2>&1)" "inferogram.Error: "
 
 # As somebody who is not root, with nothing but the rights of that user.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ -x /usr/bin/python3 ]; then

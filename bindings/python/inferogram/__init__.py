@@ -16,11 +16,21 @@ polars are used where you ask for them.
 """
 from __future__ import annotations
 
+from typing import Any
+
 from ._native import Model, Zone, counter, event, frame, is_recording, message, thread_name, zone
 from ._program import Error, program
 from ._record import Recording, record
 from ._trace import Diff, Report, Result, Trace, open
 from ._zones import Flow, flow
+from .handles import ModelReport, Profile, Stream, profile, stream
 
-__all__ = ['Diff', 'Error', 'Flow', 'Model', 'Recording', 'Report', 'Result', 'Trace', 'Zone', 'counter', 'event', 'flow', 'frame',
-           'is_recording', 'message', 'open', 'program', 'record', 'thread_name', 'zone']
+__all__ = ['Diff', 'Error', 'Flow', 'Model', 'ModelReport', 'Profile', 'Recording', 'Report', 'Result', 'Stream', 'Trace',
+           'Zone', 'counter', 'event', 'flow', 'frame', 'is_recording', 'message', 'open', 'profile', 'program', 'record',
+           'stream', 'thread_name', 'zone']
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext inferogram` in a notebook."""
+    from . import notebook
+    notebook.load(ipython)

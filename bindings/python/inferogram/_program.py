@@ -14,6 +14,8 @@ BUNDLED = os.path.join(FOLDER, '_tree', 'bin', 'inferogram')
 class Error(RuntimeError):
     """Something that `inferogram` could not do. The message is its own; `status` is its exit status."""
 
+    __module__ = 'inferogram'
+
     def __init__(self, message: str, status: Optional[int] = None) -> None:
         super().__init__(message)
         self.status = status

@@ -100,11 +100,11 @@ def _arguments(options: Dict[str, Option]) -> List[str]:
 class Recording:
     """A recording of this process, from `start()` to `stop()` or for a `with` block."""
 
-    def __init__(self, path: str, force: bool, hook: str, options: Dict[str, Option]) -> None:
+    def __init__(self, path: str, force: bool, hook: str, arguments: List[str]) -> None:
         self.path = os.path.abspath(path)
         self.messages: List[str] = []
         """What the recorder has printed: warnings, what was lost, where the file is."""
-        self._force, self._hook, self._options = force, hook, options
+        self._force, self._hook, self._arguments = force, hook, arguments
         self._child: Optional[subprocess.Popen[bytes]] = None
         self._stderr: Optional[IO[bytes]] = None
 
@@ -135,7 +135,7 @@ class Recording:
         if hook == 'auto' and watch_runtimes():
             hook = 'none'  # probes would see the same runs once more
         command = [program(), 'record', '--pid', str(os.getpid()), '-o', self.path, *(['-f'] if self._force else []),
-                   '--hook', hook, *_arguments(self._options)]
+                   '--hook', hook, *self._arguments]
         self._stderr = tempfile.TemporaryFile()
         # It waits for a line: by then we have allowed it to trace us, which kernels let only parents do by default.
         self._child = subprocess.Popen(['/bin/sh', '-c', 'read -r _ && exec "$@"', 'sh', *command],
@@ -215,4 +215,4 @@ def record(path: Union[None, str, os.PathLike[str]] = None, *, force: bool = Fal
     """
     if path is None:
         path = f'inferogram-python-{os.getpid()}-{time.strftime("%H%M%S")}.ifg'
-    return Recording(os.fspath(path), force, hook, options)
+    return Recording(os.fspath(path), force, hook, _arguments(options))
