@@ -13,7 +13,7 @@
 #include "export/arrow_ipc.h"
 #include "query/columns.h"
 
-#define BATCH_ROWS 65536u
+#define BATCH_ROWS  65536u
 #define VALID_BYTES (BATCH_ROWS / 8)
 
 /* One value of a column; which one it is, the column says. */
@@ -85,8 +85,8 @@ static bool scratch_init(struct scratch *scratch, const struct query_columns *co
         scratch->fields[i].name = query_columns_name(columns, i);
         scratch->fields[i].type = query_columns_texts(columns, i) ? ARROW_TEXT : ARROW_INT64;
         scratch->values[i].values = scratch->memory + i * bytes;
-        scratch->values[i].valid = (const uint8_t *)scratch->memory + i * bytes +
-                                   BATCH_ROWS * sizeof(int64_t);
+        scratch->values[i].valid =
+            (const uint8_t *)scratch->memory + i * bytes + BATCH_ROWS * sizeof(int64_t);
     }
     return true;
 }
@@ -118,9 +118,9 @@ static int write_columns(const struct query_columns *columns, struct scratch *sc
         size_t part = rows - at < BATCH_ROWS ? rows - at : BATCH_ROWS;
 
         for (size_t i = 0; i < count; i++)
-            scratch->values[i].nulls =
-                query_columns_fill(columns, i, at, part, (void *)(uintptr_t)scratch->values[i].values,
-                                   (void *)(uintptr_t)scratch->values[i].valid);
+            scratch->values[i].nulls = query_columns_fill(
+                columns, i, at, part, (void *)(uintptr_t)scratch->values[i].values,
+                (void *)(uintptr_t)scratch->values[i].valid);
         arrow_batch(&stream, part, scratch->values);
     }
     return finish(&stream, &sink);
@@ -211,7 +211,8 @@ static bool number_to_text(struct column *column, enum arrow_type from, union ce
         snprintf(text, sizeof text, "%lld", (long long)cell->integer);
     } else {
         snprintf(text, sizeof text, "%.15g", cell->real);
-        if (isfinite(cell->real) && memcmp(&(double){ strtod(text, NULL) }, &cell->real, sizeof(double)) != 0)
+        if (isfinite(cell->real) &&
+            memcmp(&(double){ strtod(text, NULL) }, &cell->real, sizeof(double)) != 0)
             snprintf(text, sizeof text, "%.17g", cell->real);
     }
     return keep_text(column, text, strlen(text), &cell->text);

@@ -123,7 +123,8 @@ static size_t put_vector(struct ifg_bytes *head, size_t reference, size_t count,
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-/* Begins a message; out_header is where the reference to its header is, out_body its body's length. */
+/* Begins a message; *out_header is where its header is referred to, *out_body where the length of
+ * its body is. */
 static void begin_message(struct arrow_stream *stream, uint8_t header, size_t *out_header,
                           size_t *out_body)
 {
@@ -334,7 +335,8 @@ void arrow_batch(struct arrow_stream *stream, uint64_t rows, const struct arrow_
         if (type == ARROW_NULL)
             continue;
         buffers[count++] = (struct buffer){ columns[i].valid, nulls[i] ? (rows + 7) / 8 : 0 };
-        buffers[count++] = (struct buffer){ columns[i].values, rows * (type == ARROW_TEXT ? 4 : 8) };
+        buffers[count++] =
+            (struct buffer){ columns[i].values, rows * (type == ARROW_TEXT ? 4 : 8) };
     }
     if (!buffers || !nulls) {
         stream->failed = true;

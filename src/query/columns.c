@@ -28,7 +28,8 @@ struct query_columns {
 
 /* ---- the statement ------------------------------------------------------------------------ */
 
-/* The next word of the statement, '*', ',' or ';'; an empty one at the end, NULL for anything else. */
+/* The next word of the statement, '*', ',' or ';'; an empty one at the end, NULL for anything
+ * else. */
 static const char *next_word(const char **at, size_t *out_length)
 {
     const char *word;
@@ -232,7 +233,7 @@ const struct ifg_strings *query_columns_texts(const struct query_columns *column
 
 static size_t mark_null(uint8_t *valid, size_t row)
 {
-    valid[row / 8] &= (uint8_t)~(1u << row % 8);
+    valid[row / 8] &= (uint8_t) ~(1u << row % 8);
     return 1;
 }
 
@@ -286,8 +287,8 @@ static void fill_labels(const struct query_columns *columns, const struct column
         int32_t *label = &out[attribute->slice - first];
 
         if (is_label(attribute))
-            *label = (int32_t)ifg_strings_find(&column->texts, attribute->text,
-                                               strlen(attribute->text));
+            *label =
+                (int32_t)ifg_strings_find(&column->texts, attribute->text, strlen(attribute->text));
         else if (strcmp(attribute->key, TRACE_KEY_NAME) == 0)
             *label = column->codes[timeline->location[attribute->slice]];
     }

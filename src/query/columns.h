@@ -3,8 +3,8 @@
  * Whole columns of the table `slice`, without SQLite: for readers that want all of it.
  *
  * SQLite computes a table of twenty columns at a million rows a second. The timeline has it as
- * columns already, so a plain "SELECT a, b FROM slice" is copied from there, with the same values in
- * the same order.
+ * columns already, so a plain "SELECT a, b FROM slice" is copied from there, with the same values
+ * in the same order.
  */
 #ifndef IFG_QUERY_COLUMNS_H
 #define IFG_QUERY_COLUMNS_H

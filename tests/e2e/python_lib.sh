@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # For the tests of the Python package: the package of the build tree, and Pythons to run it with.
 

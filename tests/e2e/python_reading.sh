@@ -11,7 +11,7 @@
 
 for python in $(pythons); do
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    is "$version: reads" "$("$python" "$SOURCE_DIR/tests/python/reading.py" "$T/show.ifg" "$T/many.ifg" "$T/empty.ifg" 2>&1)" done
+    is "$version: reads" "$("$python" "$SOURCE_DIR/tests/python/reading.py" "$T/show.ifg" "$T/many.ifg" "$T/empty.ifg" 2>&1)" "done"
 done
 is "odd texts are the same both ways" "$(python3 -c "
 import inferogram
@@ -22,13 +22,14 @@ contains "without the program there is a message" \
     "set INFEROGRAM to its path"
 exits "Arrow is not for terminals or people" 2 "$INFEROGRAM" query --tables --arrow
 exits "nor together with CSV" 2 "$INFEROGRAM" query "$T/show.ifg" 'SELECT 1' --csv --arrow
+# shellcheck disable=SC2016 # the inner shell expands
 exits "a full disk is an error" 1 sh -c '"$0" query "$1" "SELECT * FROM slice" --arrow >/dev/full' "$INFEROGRAM" "$T/show.ifg"
 
 data=$(data_python) || {
     skip "pyarrow, pandas, polars" "runtimes: $(cat "$T/data.why")"
     done_testing
 }
-is "pyarrow, pandas, polars" "$("$data" "$SOURCE_DIR/tests/python/frames.py" "$T/show.ifg" "$T/empty.ifg" 2>&1)" done
+is "pyarrow, pandas, polars" "$("$data" "$SOURCE_DIR/tests/python/frames.py" "$T/show.ifg" "$T/empty.ifg" 2>&1)" "done"
 is "type hints" "$("$data" -m mypy --strict --no-incremental --cache-dir=/dev/null --python-version 3.10 \
     "$SOURCE_DIR/bindings/python/inferogram" 2>&1 | tail -n 3)" "Success: no issues found in $(find \
     "$SOURCE_DIR/bindings/python/inferogram" -name '*.py*' ! -path '*__pycache__*' ! -name py.typed | wc -l) source files"

@@ -8,7 +8,7 @@
 for python in $(pythons); do
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     mkdir "$T/$version"
-    is "$version: records itself" "$("$python" "$SOURCE_DIR/tests/python/recording.py" "$T/$version" 2>&1)" done
+    is "$version: records itself" "$("$python" "$SOURCE_DIR/tests/python/recording.py" "$T/$version" 2>&1)" "done"
 done
 
 contains "under another recorder it is refused with the reason" "$("$INFEROGRAM" record -q --no-sample -f -o "$T/outer.ifg" -- \
@@ -21,7 +21,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ -x /usr/bin/python3 
     chmod -R a+rX "$T/user" && chmod a+x "$T" && chown 65534:65534 "$T/user/out"
     if setpriv --reuid 65534 --regid 65534 --clear-groups test -r "$(dirname "$LIBINFEROGRAM")"; then
         is "another user records itself" "$(cd "$T/user" && LD_LIBRARY_PATH=$(dirname "$LIBINFEROGRAM") INFEROGRAM=$T/user/inferogram \
-            PYTHONPATH=$T/user/package setpriv --reuid 65534 --regid 65534 --clear-groups /usr/bin/python3 recording.py "$T/user/out" 2>&1)" done
+            PYTHONPATH=$T/user/package setpriv --reuid 65534 --regid 65534 --clear-groups /usr/bin/python3 recording.py "$T/user/out" 2>&1)" "done"
     else
         skip "another user records itself" "the build tree cannot be read by others"
     fi

@@ -7,7 +7,7 @@
 
 for python in $(pythons); do
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    is "$version: handles" "$("$python" "$SOURCE_DIR/tests/python/handles.py" 2>&1)" done
+    is "$version: handles" "$("$python" "$SOURCE_DIR/tests/python/handles.py" 2>&1)" "done"
 done
 
 data=$(data_python) || {
@@ -15,7 +15,7 @@ data=$(data_python) || {
     done_testing
 }
 mkdir "$T/cells"
-is "IPython: %%inferogram" "$(HOME=$T IPYTHONDIR=$T/ipython "$data" "$SOURCE_DIR/tests/python/notebook.py" "$T/cells" 2>&1 | tail -n 1)" done
+is "IPython: %%inferogram" "$(HOME=$T IPYTHONDIR=$T/ipython "$data" "$SOURCE_DIR/tests/python/notebook.py" "$T/cells" 2>&1 | tail -n 1)" "done"
 
 # run_pytest RECORDED OPTIONS...: the outcome of each test, by its name.
 run_pytest() {

@@ -8,8 +8,8 @@ zones=$SOURCE_DIR/tests/python/zones.py
 
 for python in $(pythons); do
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    is "$version: runs alone" "$("$python" "$zones" alone 2>&1)" done
-    is "$version: runs recorded" "$("$INFEROGRAM" record -q --no-sample -f -o "$T/run.ifg" -- "$python" "$zones" recorded 2>&1)" done
+    is "$version: runs alone" "$("$python" "$zones" alone 2>&1)" "done"
+    is "$version: runs recorded" "$("$INFEROGRAM" record -q --no-sample -f -o "$T/run.ifg" -- "$python" "$zones" recorded 2>&1)" "done"
     is "$version: zones" "$(rows "$T/run.ifg" "SELECT name || ':' || count(*) FROM slice WHERE kind = 'zone'
         AND name NOT LIKE 'import %' GROUP BY name ORDER BY name")" \
         "decorated:5 failing:1 inner:10 outer:10 receiver:1 sender:1 shared:800"

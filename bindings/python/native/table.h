@@ -57,7 +57,7 @@ static inline bool table_is_null(const struct table_values *values, int64_t row)
     return values->valid && !(values->valid[row / 8] >> row % 8 & 1);
 }
 
-/* The Arrow C stream interface: fills a structure of it, which holds the table. False: no memory. */
+/* The Arrow C stream interface: a stream, which holds the table. NULL: no memory. */
 struct ArrowArrayStream;
 struct ArrowArrayStream *table_stream_new(struct table *table);
 void table_stream_free(struct ArrowArrayStream *stream);

@@ -2,8 +2,8 @@
 /*
  * zone() and event(): a context manager, an asynchronous context manager and a decorator in one.
  *
- * `with` gives a zone, which belongs to its thread and nests. `async with` gives an async span: while
- * a task awaits, others run on the same thread, and zones of theirs would not nest.
+ * `with` gives a zone, which belongs to its thread and nests. `async with` gives an async span:
+ * while a task awaits, others run on the same thread, and zones of theirs would not nest.
  */
 #include "native.h"
 
