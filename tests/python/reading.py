@@ -5,10 +5,13 @@ reading.py TRACE OTHER EMPTY
 """
 import csv
 import io
+import os
+import random
 import subprocess
 import sys
 
 import inferogram
+from inferogram import _native
 
 PATH, OTHER, EMPTY = sys.argv[1:]
 
@@ -92,4 +95,25 @@ assert same.regressed is False and same['schema'] == 1
 slower = trace.diff(OTHER, threshold=1)
 assert isinstance(slower, dict) and slower.text
 assert len(inferogram.open(EMPTY).query('SELECT * FROM slice')) == 0
+
+# A damaged result is refused or read, and never more than that.
+stream = subprocess.run([inferogram.program(), 'query', PATH, 'SELECT name, id, dur_ns * 1.5, model FROM slice LIMIT 40', '--arrow'],
+                        stdout=subprocess.PIPE, check=True).stdout
+random.seed(1)
+refused = 0
+for turn in range(1500):
+    damaged = bytearray(stream[:random.randrange(len(stream))] if turn % 5 == 0 else stream)
+    for _ in range(random.randrange(1, 4) if damaged else 0):
+        damaged[random.randrange(len(damaged))] = random.choice((0, 1, 0x7f, 0x80, 0xff, random.randrange(256)))
+    fd = os.memfd_create('damaged')
+    try:
+        os.write(fd, damaged)
+        table = _native.Table(fd)
+        for batch in range(table.batches):
+            table.rows(batch)
+    except (ValueError, IndexError, MemoryError, UnicodeDecodeError):
+        refused += 1
+    finally:
+        os.close(fd)
+assert 300 < refused < 1500, refused
 print('done')
