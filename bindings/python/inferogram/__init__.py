@@ -16,18 +16,40 @@ polars are used where you ask for them.
 """
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any, Dict, List
 
-from ._native import Model, Zone, counter, event, frame, is_recording, message, thread_name, zone
-from ._program import Error, program
-from ._record import Recording, record
-from ._trace import Diff, Report, Result, Trace, open
-from ._zones import Flow, flow
-from .handles import ModelReport, Profile, Stream, profile, stream
+if TYPE_CHECKING:
+    from ._program import Error, program
+    from ._record import Recording, record
+    from ._trace import Diff, Report, Result, Trace, open
+    from ._zones import Flow, Model, Zone, counter, event, flow, frame, is_recording, message, thread_name, zone
+    from .handles import ModelReport, Profile, Stream, profile, stream
 
 __all__ = ['Diff', 'Error', 'Flow', 'Model', 'ModelReport', 'Profile', 'Recording', 'Report', 'Result', 'Stream', 'Trace',
            'Zone', 'counter', 'event', 'flow', 'frame', 'is_recording', 'message', 'open', 'profile', 'program', 'record',
            'stream', 'thread_name', 'zone']
+
+# Loaded when first used: the command of a wheel imports this package, too, and needs nothing of it.
+_PLACES: Dict[str, str] = {
+    **dict.fromkeys(('Error', 'program'), '_program'),
+    **dict.fromkeys(('Recording', 'record'), '_record'),
+    **dict.fromkeys(('Diff', 'Report', 'Result', 'Trace', 'open'), '_trace'),
+    **dict.fromkeys(('Flow', 'Model', 'Zone', 'counter', 'event', 'flow', 'frame', 'is_recording', 'message',
+                     'thread_name', 'zone'), '_zones'),
+    **dict.fromkeys(('ModelReport', 'Profile', 'Stream', 'profile', 'stream'), 'handles'),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = globals()[name] = getattr(importlib.import_module('.' + _PLACES[name], __name__), name)
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -7,6 +7,9 @@ import inspect
 from typing import Any, Callable, Optional, TypeVar
 
 from . import _native
+from ._native import Model, Zone, counter, event, frame, is_recording, message, thread_name, zone
+
+__all__ = ['Flow', 'Model', 'Zone', 'counter', 'event', 'flow', 'frame', 'is_recording', 'message', 'thread_name', 'zone']
 
 T = TypeVar('T')
 
