@@ -11,6 +11,8 @@ for python in $(pythons); do
     is "$version: records itself" "$("$python" "$SOURCE_DIR/tests/python/recording.py" "$T/$version" 2>&1)" "done"
 done
 
+is "threads that end with the recording" "$(python3 "$SOURCE_DIR/tests/python/ending_threads.py" "$T" 2>&1)" "done"
+
 contains "under another recorder it is refused with the reason" "$("$INFEROGRAM" record -q --no-sample -f -o "$T/outer.ifg" -- \
     python3 -c "import inferogram; inferogram.record('$T/inner.ifg').start()" 2>&1)" "inferogram.Error: "
 
