@@ -32,13 +32,14 @@ Option = Union[None, bool, int, float, str, List[str]]
 
 def hooks_folder() -> Optional[str]:
     """The folder of the import hook: installed beside the program, in a wheel, or in a build tree."""
-    folder = os.path.dirname(os.path.realpath(program()))
-    above = os.path.dirname(folder)
-    machine = os.uname().machine
     candidates = [os.environ.get('IFG_HOOKS_DIR', '')]
-    candidates += [os.path.join(above, lib, 'inferogram', 'hooks')
-                   for lib in ('lib', f'lib/{machine}-linux-gnu', 'lib64')]
-    candidates += [os.path.join(os.path.dirname(above), 'hooks')]
+    try:
+        above = os.path.dirname(os.path.dirname(os.path.realpath(program())))
+        candidates += [os.path.join(above, lib, 'inferogram', 'hooks')
+                       for lib in ('lib', f'lib/{os.uname().machine}-linux-gnu', 'lib64')]
+        candidates += [os.path.join(os.path.dirname(above), 'hooks')]
+    except Error:  # handles work without the program
+        pass
     for candidate in candidates:
         found = os.path.join(candidate, 'python')
         if candidate and os.path.isfile(os.path.join(found, 'sitecustomize.py')):
