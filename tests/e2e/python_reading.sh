@@ -20,6 +20,12 @@ print(trace.query('SELECT * FROM slice').rows() == trace.query('SELECT * FROM sl
 contains "without the program there is a message" \
     "$(env INFEROGRAM= PATH="$T" "$(python3 -c 'import sys; print(sys.executable)')" -c "import inferogram; inferogram.open('$T/show.ifg').info()" 2>&1)" \
     "set INFEROGRAM to its path"
+is "nothing is loaded before it is used" "$(python3 -c "
+import inferogram, sys
+print(sorted(name for name in sys.modules if name.startswith('inferogram.')), 'ctypes' in sys.modules, 'zone' in dir(inferogram))
+missing = [name for name in inferogram.__all__ if not hasattr(inferogram, name)]
+print(missing, hasattr(inferogram, 'nonsense'))")" "[] False True
+[] False"
 exits "Arrow is not for terminals or people" 2 "$INFEROGRAM" query --tables --arrow
 exits "nor together with CSV" 2 "$INFEROGRAM" query "$T/show.ifg" 'SELECT 1' --csv --arrow
 # shellcheck disable=SC2016 # the inner shell expands
@@ -30,14 +36,4 @@ data=$(data_python) || {
     done_testing
 }
 is "pyarrow, pandas, polars" "$("$data" "$SOURCE_DIR/tests/python/frames.py" "$T/show.ifg" "$T/empty.ifg" 2>&1)" "done"
-# The command of a wheel is a few lines that no program imports.
-mkdir "$T/typed" && cp -r "$SOURCE_DIR/bindings/python/inferogram" "$T/typed/" && rm -f "$T/typed/inferogram/__main__.py" "$T/typed/inferogram/_command.py"
-matches "type hints" "$("$data" -m mypy --strict --no-incremental --cache-dir=/dev/null --python-version 3.10 "$T/typed/inferogram" 2>&1)" \
-    '^Success: no issues found in [0-9]+ source files$'
-is "nothing is loaded before it is used" "$(python3 -c "
-import inferogram, sys
-print(sorted(name for name in sys.modules if name.startswith('inferogram.')), 'ctypes' in sys.modules, 'zone' in dir(inferogram))
-missing = [name for name in inferogram.__all__ if not hasattr(inferogram, name)]
-print(missing, hasattr(inferogram, 'nonsense'))")" "[] False True
-[] False"
 done_testing
