@@ -394,8 +394,8 @@ static unsigned visit_ring(struct target *target, uint32_t index, uint64_t now_n
     return (unsigned)(waiting * 100 / reader->slots);
 }
 
-/* A thread that ends while nothing records frees its ring itself. Between our switching that off and
- * the last look, the ring may have records that we have not taken. */
+/* A thread that ends while nothing records frees its ring itself. Between our switching that off
+ * and the last look, the ring may have records that we have not taken. */
 static bool has_rest(const struct ring_reader *reader, struct ifg_wire_ring *ring,
                      uint32_t generation)
 {

@@ -23,6 +23,7 @@ from ._trace import Trace
 
 POLL_S = 0.005
 START_S = 60.0  # a recorder that has not begun by then hangs
+MESSAGES_MAX = 1 << 20
 STOP_S = 300.0  # names of samples are looked up at the end
 
 Option = Union[None, bool, int, float, str, List[str]]
@@ -112,8 +113,8 @@ class Recording:
     def _read(self) -> str:
         if self._stderr is None:
             return ''
-        self._stderr.seek(0)
-        return said(self._stderr.read())
+        # No seek: the recorder writes at the same offset.
+        return said(os.pread(self._stderr.fileno(), MESSAGES_MAX, 0))
 
     def _forget(self) -> None:
         self.messages = self._read().splitlines()
