@@ -44,8 +44,11 @@ _PLACES: Dict[str, str] = {
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    value = globals()[name] = getattr(importlib.import_module('.' + _PLACES[name], __name__), name)
-    return value
+    # All at once: CPython finds names of a module faster when it has no function like this one any more.
+    for each, place in _PLACES.items():
+        globals()[each] = getattr(importlib.import_module('.' + place, __name__), each)
+    globals().pop('__getattr__', None)
+    return globals()[name]
 
 
 def __dir__() -> List[str]:
