@@ -22,7 +22,7 @@ define configure
 @command -v meson >/dev/null && command -v ninja >/dev/null || \
 	{ echo "meson or ninja is missing; run: sudo tools/install-deps" >&2; exit 4; }
 @if test ! -f $(1)/build.ninja; then meson setup $(1) $(2) $(MESON_FLAGS); \
-elif test -n "$$(find src man tests examples benchmarks -name meson.build -newer $(1)/build.ninja 2>/dev/null)"; \
+elif test -n "$$(find src bindings man tests examples benchmarks -name meson.build -newer $(1)/build.ninja 2>/dev/null)"; \
 then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
