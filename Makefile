@@ -15,7 +15,7 @@ OLD_ROOT ?=
 , := ,
 
 SCRIPTS = $(shell git ls-files -co --exclude-standard -z | xargs -0 grep -lsE '^\#!/(bin/sh|bin/bash|usr/bin/env bash)')
-C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp')
+C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 # $(call configure,DIRECTORY,FLAGS): the first time, and when a folder got its first meson.build.
 define configure
