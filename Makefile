@@ -27,7 +27,7 @@ then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
 
-.PHONY: all ui demo test check install bench asan tsan clang fuzz hostile soak format lint clean help
+.PHONY: all ui demo test test-bindings check install bench asan tsan clang fuzz hostile soak format lint clean help
 .PHONY: package-build package-tree tarball wheel deb rpm dist release-check
 
 all: ui ## build into build/
@@ -50,6 +50,12 @@ test: ## install what is missing, build, run every test
 	@tools/run-tests -C $(BUILD) --require tools
 
 check: test ## the same as test
+
+test-bindings: all ## the bindings for Rust and Go, which need cargo and go (some 300 MB each, so that `make test` does not)
+	@for name in rust go; do \
+		TAP_SH=$(CURDIR)/tests/lib/tap.sh SOURCE_DIR=$(CURDIR) BUILD_DIR=$(abspath $(BUILD)) \
+		INFEROGRAM=$(abspath $(BUILD))/src/cli/inferogram sh tests/bindings/$$name.sh || exit 1; \
+	done
 
 install: all ## install; PREFIX and DESTDIR are honoured
 	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
