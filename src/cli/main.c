@@ -89,10 +89,16 @@ static int run_one(const struct cli_command *command, int argc, char **argv)
     return command->reads ? memory_limit_settle(code) : code;
 }
 
+/* As most other programs spell it. */
+static bool is_other_name(const char *word, const struct cli_command *command)
+{
+    return command == &completions_command && strcmp(word, "completion") == 0;
+}
+
 static int run_command(int argc, char **argv)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[0], commands[i]->name) == 0)
+        if (strcmp(argv[0], commands[i]->name) == 0 || is_other_name(argv[0], commands[i]))
             return run_one(commands[i], argc, argv);
     if (nearest(argv[0]))
         return cli_usage(NULL, "there is no command '%s' (did you mean '%s'?)", argv[0],
