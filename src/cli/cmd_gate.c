@@ -407,11 +407,11 @@ static int judge(struct command *command)
     request->user = command;
     status = gate_run(request, &command->report, &err);
     bench_clear_progress(&command->arguments);
+    command->interrupted = *request->options.stop;
     if (status) {
         cli_say("%s", err.message);
         snprintf(command->error, sizeof command->error, "%s", err.message);
-        command->interrupted = status == IFG_CANCELLED;
-        code = exit_without_verdict(status);
+        code = command->interrupted ? CLI_UNSURE : exit_without_verdict(status);
         goto out;
     }
     command->judged = true;

@@ -105,6 +105,33 @@ status=1"
 is "and a table each" "$(grep -c '^###' "$T/summary")" 3
 exits "without the regression" 2 sh -c "sed 's/^baseline.*/max = [\"p99=50ms\"]/' inferogram.toml >other.toml; '$INFEROGRAM' gate --config other.toml"
 
+# ---- Ctrl-C: what was not judged is no pass ----
+if [ -e "${BENCH_FAKE:-}" ]; then
+    printf 'fake\nrun_us=2000\n' >fake
+    cat >slow.toml <<TOML
+[gate]
+runtime = "$BENCH_FAKE"
+max = ["p99=5s"]
+allow-noisy = true
+[models.first]
+model = "fake"
+duration = "100s"
+[models.second]
+model = "fake"
+TOML
+    "$INFEROGRAM" gate --config slow.toml --json --max-time 200s >interrupted.json 2>interrupted.txt &
+    judge=$!
+    # The signal is caught by the time that it says what it is going to do.
+    until grep -q "first: plan" interrupted.txt || ! kill -0 "$judge" 2>/dev/null; do sleep 0.1; done
+    kill -INT "$judge"
+    wait "$judge"
+    is "interrupted" "$?" 3
+    is "what was not judged" "$(value '[(m["name"], m["status"], m["error"]) for m in d["models"]][1]' <interrupted.json)" \
+        "('second', 3, 'interrupted before it was judged')"
+else
+    skip "interrupted" "tests/programs/bench_fake.so is not built"
+fi
+
 # ---- mistakes ----
 # refused WHAT MESSAGE: of the settings on standard input
 refused() {
