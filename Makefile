@@ -9,22 +9,26 @@ HOSTILE_WAYS ?=
 SOAK_SECONDS ?= 600
 LEAVE_OUT ?=
 SANITIZE_CC ?= clang
+DIST ?= dist
+PACKAGE_BUILD = build-package
+OLD_ROOT ?=
 , := ,
 
 SCRIPTS = $(shell git ls-files -co --exclude-standard -z | xargs -0 grep -lsE '^\#!/(bin/sh|bin/bash|usr/bin/env bash)')
-C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp')
+C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 # $(call configure,DIRECTORY,FLAGS): the first time, and when a folder got its first meson.build.
 define configure
 @command -v meson >/dev/null && command -v ninja >/dev/null || \
 	{ echo "meson or ninja is missing; run: sudo tools/install-deps" >&2; exit 4; }
 @if test ! -f $(1)/build.ninja; then meson setup $(1) $(2) $(MESON_FLAGS); \
-elif test -n "$$(find src man tests examples benchmarks -name meson.build -newer $(1)/build.ninja 2>/dev/null)"; \
+elif test -n "$$(find src bindings man tests examples benchmarks -name meson.build -newer $(1)/build.ninja 2>/dev/null)"; \
 then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
 
-.PHONY: all ui demo test check install bench asan tsan clang fuzz hostile soak format lint clean help
+.PHONY: all ui demo test test-bindings check install bench asan tsan clang fuzz hostile soak format lint clean help
+.PHONY: package-build package-tree tarball wheel deb rpm dist release-check
 
 all: ui ## build into build/
 	$(call configure,$(BUILD))
@@ -46,6 +50,12 @@ test: ## install what is missing, build, run every test
 	@tools/run-tests -C $(BUILD) --require tools
 
 check: test ## the same as test
+
+test-bindings: all ## the bindings for Rust and Go, which need cargo and go (some 300 MB each, so that `make test` does not)
+	@for name in rust go; do \
+		TAP_SH=$(CURDIR)/tests/lib/tap.sh SOURCE_DIR=$(CURDIR) BUILD_DIR=$(abspath $(BUILD)) \
+		INFEROGRAM=$(abspath $(BUILD))/src/cli/inferogram sh tests/bindings/$$name.sh || exit 1; \
+	done
 
 install: all ## install; PREFIX and DESTDIR are honoured
 	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
@@ -88,6 +98,33 @@ hostile: ui ## programs that forge what root's recorder reads of them, HOSTILE_S
 soak: all ## a flight recorder at 200,000 events a second for SOAK_SECONDS (600)
 	@tools/run-soak $(BUILD) $(SOAK_SECONDS)
 
+package-build: ui
+	$(call configure,$(PACKAGE_BUILD),-Dprefix=/usr)
+
+# What carries its libraries with it. OLD_ROOT=FOLDER: built there, in an older distribution, for an older glibc.
+package-tree: $(if $(OLD_ROOT),ui,package-build)
+	@rm -rf $(PACKAGE_BUILD)/tree $(PACKAGE_BUILD)/tree.abi3.so
+	@$(if $(OLD_ROOT),tools/package-root $(OLD_ROOT),tools/package-tree $(PACKAGE_BUILD)) $(PACKAGE_BUILD)/tree
+	@$(if $(OLD_ROOT),,find $(PACKAGE_BUILD)/bindings -name _native.abi3.so -exec cp {} $(PACKAGE_BUILD)/tree.abi3.so \; 2>/dev/null || true)
+
+tarball: package-tree ## a tree that runs wherever it is unpacked, into dist/; OLD_ROOT=FOLDER builds it for an older glibc
+	@tools/package-tarball $(PACKAGE_BUILD)/tree $(DIST)
+
+wheel: package-tree ## the same for pip, with the Python package
+	@tools/package-wheel $(PACKAGE_BUILD)/tree $(DIST) $$(ls $(PACKAGE_BUILD)/tree.abi3.so 2>/dev/null)
+
+rpm: package-tree ## the same for rpm
+	@tools/package-rpm $(PACKAGE_BUILD)/tree $(DIST)
+
+deb: package-build ## packages for this Debian or Ubuntu
+	@tools/package-deb $(PACKAGE_BUILD) $(DIST)
+
+dist: tarball wheel rpm deb ## all packages, with their checksums
+	@cd $(DIST) && sha256sum *.tar.gz *.whl *.rpm *.deb >SHA256SUMS && ls -l
+
+release-check: ## what must be true of a release: version, changelog, ABI, old traces, packages of dist/ on bare systems (root, slow)
+	@tools/release-check $(DIST) $(PACKAGE_BUILD)
+
 format: ## put all C files in form
 	@clang-format -i $(C_FILES)
 
@@ -100,7 +137,7 @@ lint: ## form, style, layers, scripts
 	@shellcheck $(SCRIPTS)
 
 clean: ## delete all build directories
-	@rm -rf build build-* ui/dist ui/dist-tests
+	@rm -rf build build-* dist ui/dist ui/dist-tests
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24

@@ -27,8 +27,7 @@ void ifg_json_close(struct ifg_json *json, char bracket)
     json->need_comma = true;
 }
 
-/* The length of the valid UTF-8 sequence at text, or 0. */
-static size_t utf8_length(const unsigned char *text, size_t left)
+size_t ifg_utf8_length(const unsigned char *text, size_t left)
 {
     size_t length = text[0] < 0x80   ? 1
                     : text[0] < 0xc2 ? 0
@@ -58,7 +57,7 @@ static void put_text(struct ifg_bytes *out, const char *text, size_t length)
 
     ifg_bytes_put(out, "\"", 1);
     while (at < end) {
-        size_t sequence = utf8_length(at, (size_t)(end - at));
+        size_t sequence = ifg_utf8_length(at, (size_t)(end - at));
         char escaped[8];
 
         if (*at == '"' || *at == '\\') {

@@ -39,4 +39,7 @@ void ifg_json_put_int(struct ifg_json *json, const char *key, int64_t value);
 void ifg_json_put_double(struct ifg_json *json, const char *key, double value);
 void ifg_json_put_bool(struct ifg_json *json, const char *key, bool value);
 
+/* The length of the valid UTF-8 sequence at text, or 0; left is at least 1. */
+size_t ifg_utf8_length(const unsigned char *text, size_t left);
+
 #endif

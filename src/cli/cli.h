@@ -30,6 +30,9 @@ enum cli_exit {
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Messages begin with this place ("inferogram.toml:7") until it is NULL again. */
+void cli_set_place(const char *text);
+
 /* Whether a message so far named the limit on memory. */
 bool cli_told_of_limit(void);
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram gate: pass or fail, for CI. */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,30 +10,31 @@
 #include "cli/commands.h"
 #include "bench/gate/gate_run.h"
 #include "cli/bench_options.h"
+#include "cli/gate_config.h"
 #include "cli/gate_output.h"
 
-#define OUTPUT_MAX (1u << 28)
-
-struct outputs {
-    bool json;
-    bool github;
-    bool explain;
-    const char *junit;
-    const char *markdown;
-};
+#define CONFIG "inferogram.toml"
 
 struct command {
     struct bench_arguments arguments; /* first: the rows of bench go there */
     struct gate_request request;
     struct gate_report report;
-    struct outputs outputs;
+    struct gate_outputs outputs;
     /* Budgets are read when it is known whether they are of a trace. */
     struct {
         const char *text;
         bool at_least;
+        uint32_t line; /* of the settings; 0: of the command line */
     } budgets[GATE_BUDGETS_MAX];
     size_t budget_count;
     bool run;
+    const char *config;
+    const char *only;
+    uint32_t line; /* of the settings that are read now */
+    char place[PATH_MAX + 16];
+    char error[GATE_MESSAGE]; /* why it was not judged */
+    bool judged;
+    bool interrupted;
     char subject[300];
     char against[300];
 };
@@ -81,6 +79,7 @@ static int take_budget(const struct option_use *use, void *user)
     if (command->budget_count == GATE_BUDGETS_MAX)
         return cli_usage("gate", "more than %d budgets", GATE_BUDGETS_MAX);
     command->budgets[command->budget_count].text = use->value;
+    command->budgets[command->budget_count].line = command->line;
     command->budgets[command->budget_count++].at_least = strcmp(use->row->name, "min") == 0;
     return CLI_YES;
 }
@@ -106,6 +105,10 @@ static const struct option_row judging_rows[] = {
       IFG_AT(struct command, run) },
     { "measure", 0, "W", "of commands: wall, cpu or json:KEY [wall]", OPTION_CALL,
       .choices = metrics, .take = take_metric },
+    { "config", 0, "FILE", "judge the models of these settings [inferogram.toml]", OPTION_PATH,
+      IFG_AT(struct command, config), .files = "*.toml" },
+    { "only", 0, "NAME", "of the settings: judge this model", OPTION_TEXT,
+      IFG_AT(struct command, only) },
     { "row", 0, "NAME", "judge this row of the result [the first measured one]", OPTION_TEXT,
       AT(row) },
     { .kind = OPTION_HEADING, .help = "Criteria" },
@@ -247,7 +250,9 @@ static int check_together(const struct command *command)
 
     if (!subjects)
         return cli_usage("gate", "what is to be judged? Give a MODEL, --result FILE, --trace FILE "
-                                 "or --run -- CMD --- BASE_CMD");
+                                 "or --run -- CMD --- BASE_CMD, or write models into " CONFIG);
+    if (command->only && !command->line)
+        return cli_usage("gate", "--only picks a model of settings (" CONFIG ", --config FILE)");
     if (subjects > 1)
         return cli_usage("gate", "one of MODEL, --result, --trace and commands at a time");
     if (!measured && (request->against || measures))
@@ -275,6 +280,13 @@ static int check_together(const struct command *command)
     return CLI_YES;
 }
 
+/* Where messages of a wrong setting point to; line 0: the command line. */
+static void set_place(struct command *command, uint32_t line)
+{
+    snprintf(command->place, sizeof command->place, "%s:%u", command->config, (unsigned)line);
+    cli_set_place(line ? command->place : NULL);
+}
+
 static int read_budgets(struct command *command)
 {
     struct gate_request *request = &command->request;
@@ -282,6 +294,8 @@ static int read_budgets(struct command *command)
     for (size_t i = 0; i < command->budget_count; i++) {
         struct ifg_error err = { 0 };
 
+        if (command->line)
+            set_place(command, command->budgets[i].line);
         if (gate_budget_parse(command->budgets[i].text, command->budgets[i].at_least,
                               request->trace != NULL, &request->budgets[i], &err))
             return cli_usage("gate", "%s", err.message);
@@ -290,9 +304,9 @@ static int read_budgets(struct command *command)
     return CLI_YES;
 }
 
+/* What the words of the command line are. */
 static int parse(int argc, char **argv, struct command *command)
 {
-    struct gate_request *request = &command->request;
     struct option_words words;
     char **commands = NULL;
     int code;
@@ -312,12 +326,16 @@ static int parse(int argc, char **argv, struct command *command)
     if (words.count > 1)
         return cli_usage("gate", "one model at a time; '%s' is too many", words.items[1]);
     if (words.count)
-        request->model = words.items[0];
-    if (commands) {
-        code = take_commands(commands, command);
-        if (code)
-            return code;
-    }
+        command->request.model = words.items[0];
+    return commands ? take_commands(commands, command) : CLI_YES;
+}
+
+/* What they mean together. */
+static int finish(struct command *command)
+{
+    struct gate_request *request = &command->request;
+    int code;
+
     if (request->plan.unsure == UINT32_MAX) /* as often as what failed: that costs no certainty */
         request->plan.unsure = request->plan.retries;
     code = check_together(command);
@@ -325,92 +343,6 @@ static int parse(int argc, char **argv, struct command *command)
         code = read_budgets(command);
     if (!code)
         name_sides(command);
-    return code;
-}
-
-/* ---- outputs ---- */
-
-static int write_file(const char *path, const struct ifg_bytes *bytes)
-{
-    struct ifg_error err = { 0 };
-
-    if (bytes->failed) {
-        cli_say("not enough memory");
-        return CLI_USAGE;
-    }
-    if (strcmp(path, "-") == 0)
-        return cli_write_out(bytes) ? CLI_USAGE : CLI_YES;
-    if (!gate_write_file(path, bytes->data, bytes->size, &err))
-        return CLI_YES;
-    cli_say("%s", err.message);
-    return CLI_USAGE;
-}
-
-/* Steps of one job add to the same files. */
-static void append_to(const char *variable, const void *data, size_t size)
-{
-    const char *path = getenv(variable);
-    FILE *file = path && *path ? fopen(path, "ae") : NULL;
-
-    if (!path || !*path)
-        return;
-    if (!file || fwrite(data, 1, size, file) != size || fflush(file) != 0)
-        cli_say("cannot write %s (%s): %s", path, variable, strerror(errno));
-    if (file)
-        fclose(file);
-}
-
-static void tell_github(const struct command *command, bool stdout_taken)
-{
-    struct ifg_bytes out;
-    char line[64];
-    int length;
-
-    ifg_bytes_init(&out, OUTPUT_MAX);
-    gate_write_github(&command->report, &out);
-    fflush(stdout);
-    if (!out.failed)
-        fwrite(out.data, 1, out.size, stdout_taken ? stderr : stdout);
-    ifg_bytes_clear(&out);
-    gate_write_markdown(&command->report, &out);
-    if (!out.failed)
-        append_to("GITHUB_STEP_SUMMARY", out.data, out.size);
-    ifg_bytes_fini(&out);
-    length = snprintf(line, sizeof line, "verdict=%s\nstatus=%d\n",
-                      gate_verdict_name(command->report.verdict), command->report.status);
-    append_to("GITHUB_OUTPUT", line, (size_t)length);
-}
-
-static int write_outputs(const struct command *command)
-{
-    const struct outputs *outputs = &command->outputs;
-    const struct gate_report *report = &command->report;
-    const char *actions = getenv("GITHUB_ACTIONS");
-    bool stdout_taken = outputs->json || (outputs->junit && !strcmp(outputs->junit, "-")) ||
-                        (outputs->markdown && !strcmp(outputs->markdown, "-"));
-    struct ifg_bytes out;
-    int code = CLI_YES;
-
-    ifg_bytes_init(&out, OUTPUT_MAX);
-    if (outputs->json)
-        gate_write_json(report, &out);
-    else if (!stdout_taken)
-        gate_write_text(report, outputs->explain, STDOUT_FILENO, &out);
-    if (out.size || out.failed)
-        code = write_file("-", &out);
-    if (!code && outputs->junit) {
-        ifg_bytes_clear(&out);
-        gate_write_junit(report, &out);
-        code = write_file(outputs->junit, &out);
-    }
-    if (!code && outputs->markdown) {
-        ifg_bytes_clear(&out);
-        gate_write_markdown(report, &out);
-        code = write_file(outputs->markdown, &out);
-    }
-    ifg_bytes_fini(&out);
-    if (outputs->github || (actions && strcmp(actions, "true") == 0))
-        tell_github(command, stdout_taken);
     return code;
 }
 
@@ -450,6 +382,7 @@ static int exit_without_verdict(enum ifg_status status)
     }
 }
 
+/* The report, or why there is none. Returns the exit status. */
 static int judge(struct command *command)
 {
     struct gate_request *request = &command->request;
@@ -459,8 +392,10 @@ static int judge(struct command *command)
     enum ifg_status status;
     int code = request->trace ? cli_load(request->trace, &reader, &timeline) : CLI_YES;
 
-    if (code)
+    if (code) {
+        snprintf(command->error, sizeof command->error, "the trace cannot be read");
         goto out;
+    }
     bench_catch_interrupt(&command->arguments);
     command->arguments.options.progress = bench_show_progress;
     command->arguments.options.user = &command->arguments;
@@ -472,46 +407,242 @@ static int judge(struct command *command)
     request->user = command;
     status = gate_run(request, &command->report, &err);
     bench_clear_progress(&command->arguments);
+    command->interrupted = *request->options.stop;
     if (status) {
         cli_say("%s", err.message);
-        code = exit_without_verdict(status);
+        snprintf(command->error, sizeof command->error, "%s", err.message);
+        code = command->interrupted ? CLI_UNSURE : exit_without_verdict(status);
         goto out;
     }
-    code = write_outputs(command);
-    if (!code)
-        code = (int)command->report.status;
+    command->judged = true;
+    code = (int)command->report.status;
 out:
     timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }
 
-static int run(int argc, char **argv)
+static void fill_part(const struct command *command, const char *name, int status,
+                      struct gate_part *out)
+{
+    *out = (struct gate_part){ name, command->report.subject,
+                               command->judged ? &command->report : NULL, command->error, status };
+}
+
+static int judge_one(struct command *command)
+{
+    int status = judge(command);
+    struct gate_part part;
+    struct gate_parts parts = { &part, 1, NULL, status };
+    int code;
+
+    if (!command->judged)
+        return status;
+    fill_part(command, NULL, status, &part);
+    code = gate_write_outputs(&command->outputs, &parts);
+    return code ? code : status;
+}
+
+static void destroy(struct command *command)
+{
+    if (command)
+        bench_arguments_fini(&command->arguments);
+    ifg_free(command);
+}
+
+static struct command *create(int argc, char **argv)
 {
     struct command *command = ifg_alloc(1, sizeof *command);
-    int code;
 
     if (!command) {
         cli_say("not enough memory");
-        return CLI_LACKS;
+        return NULL;
     }
     command->request.threshold = NAN;
     command->request.drift = GATE_DRIFT;
     command->request.limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
     command->request.plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, UINT32_MAX };
     bench_arguments_init(&command->arguments, argc, argv);
-    code = parse(argc, argv, command);
+    return command;
+}
+
+/* ---- the models of a file of settings ---- */
+
+struct series {
+    struct gate_config config;
+    struct command *commands[GATE_MODELS_MAX];
+    struct gate_part parts[GATE_MODELS_MAX];
+    size_t count;
+};
+
+static int take_setting(const struct gate_setting *setting, void *user)
+{
+    struct command *command = user;
+    char *argv[] = { command->place, setting->word, NULL };
+    struct option_words words;
+
+    command->line = setting->line;
+    if (setting->is_model) {
+        command->request.model = setting->word;
+        return CLI_YES;
+    }
+    set_place(command, setting->line);
+    return options_parse(&gate_command, 2, argv, command, &words);
+}
+
+/* Settings, then the command line, which overrides them. */
+static int add_model(int argc, char **argv, size_t model, struct series *series)
+{
+    struct command *command = create(argc, argv);
+    int code;
+
+    if (!command)
+        return CLI_LACKS;
+    series->commands[series->count++] = command;
+    command->config = series->config.path;
+    code = gate_config_apply(&series->config, &gate_command, model, take_setting, command);
+    cli_set_place(NULL);
+    command->line = 0;
     if (!code)
-        code = judge(command);
-    bench_arguments_fini(&command->arguments);
-    ifg_free(command);
+        code = parse(argc, argv, command);
+    command->config = series->config.path;
+    command->line = gate_config_line(&series->config, model);
+    set_place(command, command->line);
+    if (!code)
+        code = finish(command);
+    cli_set_place(NULL);
+    return code;
+}
+
+static int worse(int a, int b)
+{
+    static const int order[] = { CLI_NO, CLI_USAGE, CLI_LACKS, CLI_UNSURE };
+
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        if (a == order[i] || b == order[i])
+            return order[i];
+    return CLI_YES;
+}
+
+static int judge_all(struct series *series)
+{
+    struct gate_parts parts = { series->parts, series->count, series->config.path, CLI_YES };
+    const struct gate_outputs *outputs = &series->commands[0]->outputs;
+    bool interrupted = false;
+    int code;
+
+    for (size_t i = 0; i < series->count; i++) {
+        struct command *command = series->commands[i];
+        struct gate_part *part = &series->parts[i];
+        int status = CLI_UNSURE;
+
+        if (interrupted) {
+            snprintf(command->error, sizeof command->error, "interrupted before it was judged");
+        } else {
+            cli_set_place(part->name);
+            status = judge(command);
+            cli_set_place(NULL);
+        }
+        interrupted |= command->interrupted;
+        fill_part(command, part->name, status, part);
+        parts.status = worse(parts.status, status);
+        code = gate_print_part(outputs, part);
+        if (code)
+            return code;
+    }
+    code = gate_write_outputs(outputs, &parts);
+    return code ? code : parts.status;
+}
+
+static int add_models(int argc, char **argv, const char *only, struct series *series)
+{
+    for (size_t i = 0; i < series->config.model_count; i++) {
+        const char *name = gate_config_name(&series->config, i);
+        int code;
+
+        if (only && strcmp(only, name) != 0)
+            continue;
+        series->parts[series->count].name = name;
+        code = add_model(argc, argv, i, series);
+        if (code)
+            return code;
+    }
+    if (!series->count) {
+        char names[512];
+
+        gate_config_names(&series->config, names, sizeof names);
+        return cli_usage("gate", "--only: %s has no model '%s', but %s", series->config.path, only,
+                         names);
+    }
+    return CLI_YES;
+}
+
+/* All settings are checked before anything is measured. */
+static int judge_config(int argc, char **argv, const struct command *command)
+{
+    struct series *series = ifg_alloc(1, sizeof *series);
+    struct ifg_error err = { 0 };
+    enum ifg_status status;
+    int code;
+
+    if (!series) {
+        cli_say("not enough memory");
+        return CLI_LACKS;
+    }
+    status = gate_config_open(command->config, &gate_command, &series->config, &err);
+    if (status) {
+        cli_say("%s", err.message);
+        code = status == IFG_NO_MEMORY ? CLI_LACKS : CLI_USAGE;
+        goto out;
+    }
+    code = add_models(argc, argv, command->only, series);
+    if (!code)
+        code = judge_all(series);
+    for (size_t i = 0; i < series->count; i++)
+        destroy(series->commands[i]);
+    gate_config_close(&series->config);
+out:
+    ifg_free(series);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct command *command = create(argc, argv);
+    const struct gate_request *request;
+    bool subject;
+    int code;
+
+    if (!command)
+        return CLI_LACKS;
+    request = &command->request;
+    code = parse(argc, argv, command);
+    subject = request->model || request->result || request->trace || request->command;
+    if (code)
+        goto out;
+    if (command->config && subject) {
+        code = cli_usage("gate", "--config has models of its own: leave out the other one");
+        goto out;
+    }
+    if (!command->config && !subject && access(CONFIG, F_OK) == 0)
+        command->config = CONFIG;
+    if (command->config) {
+        code = judge_config(argc, argv, command);
+        goto out;
+    }
+    code = finish(command);
+    if (!code)
+        code = judge_one(command);
+out:
+    destroy(command);
     return code;
 }
 
 const struct cli_command gate_command = {
     .name = "gate",
     .summary = "pass or fail in CI: budgets, regressions, slow drift",
-    .usage = "MODEL [--against BASE_MODEL] [BUDGETS] [OPTIONS]\n"
+    .usage = "[--config FILE] [--only NAME]    (by default ./inferogram.toml)\n"
+             "MODEL [--against BASE_MODEL] [BUDGETS] [OPTIONS]\n"
              "--result FILE | --trace FILE [BUDGETS] [OPTIONS]\n"
              "--run -- CMD --- BASE_CMD    (or: --against 'BASE_CMD' -- CMD)",
     .about = "Passes or fails by budgets and by earlier measurements.\n"
@@ -519,7 +650,8 @@ const struct cli_command gate_command = {
              "peak_rss memory_delta after_load energy size parameters; of a trace: "
              "[MODEL/]inference.p99, zone:NAME.max, op:NAME.total.",
     .tables = { judging_rows, measuring_rows, bench_rows, output_rows },
-    .examples = "inferogram gate model.onnx --max p99=50ms --max peak_rss=500MB\n"
+    .examples = "inferogram gate                  # the models and budgets of inferogram.toml\n"
+                "inferogram gate model.onnx --max p99=50ms --max peak_rss=500MB\n"
                 "inferogram gate model.onnx --against main/model.onnx --threshold 3\n"
                 "inferogram gate --trace run.ifg --max inference.p99=20ms --junit gate.xml",
     .exits = "0 pass, 1 fail, 2 usage error or unreadable input, 3 inconclusive, 4 the machine is "

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/query_arrow.h"
 #include "cli/query_output.h"
 #include "query/query.h"
 
@@ -25,6 +26,7 @@ struct request {
     bool tables;
     bool json;
     bool csv;
+    bool arrow;
     size_t max_width;
     struct query_limits limits;
 };
@@ -35,6 +37,8 @@ static const struct option_row option_rows[] = {
     { "json", 0, NULL, "print one JSON document: columns, rows, truncated", OPTION_FLAG,
       IFG_AT(struct request, json) },
     { "csv", 0, NULL, "print CSV (RFC 4180)", OPTION_FLAG, IFG_AT(struct request, csv) },
+    { "arrow", 0, NULL, "write an Arrow IPC stream, for pyarrow, polars, DuckDB", OPTION_FLAG,
+      IFG_AT(struct request, arrow) },
     { "max-rows", 0, "N", "stop after N rows, 0 for no limit [1000000]", OPTION_COUNT,
       IFG_AT(struct request, limits.rows), .what = "a number of rows" },
     { "timeout", 0, "T", "stop after this long (500ms, 2m), 0 for no limit [30]", OPTION_SECONDS,
@@ -68,8 +72,10 @@ static int take_words(const struct option_words *words, struct request *request)
 {
     const char *sql;
 
-    if (request->json && request->csv)
-        return cli_usage("query", "--json and --csv exclude each other");
+    if (request->json + request->csv + request->arrow > 1)
+        return cli_usage("query", "--json, --csv and --arrow exclude each other");
+    if (request->arrow && isatty(STDOUT_FILENO))
+        return cli_usage("query", "--arrow is for programs: write it to a file or a pipe");
     if (request->tables && words->count > 1)
         return cli_usage("query", "--tables takes no SQL");
     if (request->tables)
@@ -137,7 +143,7 @@ static int list_tables(const struct request *request)
     struct ifg_bytes out;
     int code;
 
-    if (request->csv)
+    if (request->csv || request->arrow)
         return cli_usage("query", "--tables is a list for people, or --json");
     ifg_bytes_init(&out, 1u << 20);
     if (request->json)
@@ -220,6 +226,30 @@ static int write_rows(struct query *query, struct query_output *output)
     return code;
 }
 
+/* Rows of any statement as Arrow: complete, or none at all. */
+static int write_arrow(struct query *query)
+{
+    struct ifg_error err = { 0 };
+    struct query_arrow *arrow = query_arrow_create(query);
+    enum ifg_status status = IFG_OK;
+    bool row = true;
+    int code;
+
+    while (arrow && row && !status) {
+        status = query_next(query, &row, &err);
+        if (row && !query_arrow_row(arrow, query)) {
+            query_arrow_destroy(arrow);
+            arrow = NULL;
+        }
+    }
+    if (status)
+        code = say_failure(status, &err, query);
+    else
+        code = query_arrow_write(arrow);
+    query_arrow_destroy(arrow);
+    return code;
+}
+
 static int ask(const struct request *request, const struct timeline *timeline)
 {
     struct query_output output = {
@@ -231,14 +261,23 @@ static int ask(const struct request *request, const struct timeline *timeline)
     struct ifg_error err = { 0 };
     struct query *query;
     enum ifg_status status = query_create(timeline, &query, &err);
-    int code;
+    bool done = false;
+    int code = CLI_YES;
 
     if (status)
         return say_failure(status, &err, NULL);
+    if (request->arrow)
+        code = query_arrow_columns(query, request->sql, request->limits.rows, &done);
+    if (done) {
+        query_destroy(query);
+        return code;
+    }
     watch(query);
     status = query_start(query, request->sql, &request->limits, &err);
     if (status)
         code = say_failure(status, &err, query);
+    else if (request->arrow)
+        code = write_arrow(query);
     else
         code = write_rows(query, &output);
     unwatch();
@@ -275,7 +314,7 @@ static int run(int argc, char **argv)
 const struct cli_command query_command = {
     .name = "query",
     .summary = "query a trace in SQL",
-    .usage = "[FILE] SQL [--json|--csv] [OPTIONS]\n--tables [--json]",
+    .usage = "[FILE] SQL [--json|--csv|--arrow] [OPTIONS]\n--tables [--json]",
     .about = "Queries a trace in SQL (SQLite's dialect, read-only). SQL is one statement; '-' "
              "reads it from standard input. Times are nanoseconds since the start of the trace. "
              "docs/sql.md describes the tables and has ten queries to start from.",

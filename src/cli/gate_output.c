@@ -27,6 +27,21 @@ static const char *title_of(const struct gate_report *report)
     return report->status == GATE_STATUS_FAIL ? "FAIL" : gate_verdict_name(report->verdict);
 }
 
+static const char *part_title(const struct gate_part *part)
+{
+    return part->report ? title_of(part->report) : "ERROR";
+}
+
+const char *gate_parts_title(const struct gate_parts *parts)
+{
+    /* What passes although it is unsure is not called PASS. */
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->items[i].status == parts->status &&
+            strcmp(part_title(&parts->items[i]), "PASS") != 0)
+            return part_title(&parts->items[i]);
+    return "PASS";
+}
+
 /* ---- JSON ---- */
 
 static void put_end(struct ifg_json *json, const char *key, bool known, double value)
@@ -103,38 +118,68 @@ static void json_history(const struct gate_report *report, struct ifg_json *json
     ifg_json_close(json, '}');
 }
 
-void gate_write_json(const struct gate_report *report, struct ifg_bytes *out)
+static void json_report(const struct gate_report *report, struct ifg_json *json)
+{
+    ifg_json_put_string(json, "verdict", title_of(report));
+    ifg_json_put_int(json, "status", report->status);
+    ifg_json_put_string(json, "subject", report->subject);
+    ifg_json_put_string(json, "against", report->against ? report->against : "");
+    ifg_json_put_double(json, "alpha", report->planned ? report->plan.alpha : report->alpha);
+    ifg_json_put_double(json, "alpha_per_look", report->alpha);
+    ifg_json_put_uint(json, "looks", report->planned ? gate_plan_looks(&report->plan) : 1);
+    ifg_json_put_uint(json, "measurements", report->measurements);
+    ifg_json_put_string(json, "measured", report->measured);
+    ifg_json_put_string(json, "trust", report->trust);
+    ifg_json_put_open(json, "checks", '[');
+    for (size_t i = 0; i < report->check_count; i++)
+        json_check(report, &report->checks[i], json);
+    ifg_json_close(json, ']');
+    ifg_json_put_open(json, "warnings", '[');
+    for (size_t i = 0; i < report->warning_count; i++)
+        ifg_json_string(json, report->warnings[i].text);
+    ifg_json_close(json, ']');
+    if (report->baseline) {
+        ifg_json_put_open(json, "update_baseline", '{');
+        ifg_json_put_string(json, "file", report->baseline);
+        ifg_json_put_bool(json, "written", report->baseline_written);
+        ifg_json_close(json, '}');
+    }
+    if (report->history)
+        json_history(report, json);
+}
+
+static void json_part(const struct gate_part *part, struct ifg_json *json)
+{
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "name", part->name);
+    ifg_json_put_string(json, "error", part->report ? "" : part->error);
+    if (part->report) {
+        json_report(part->report, json);
+    } else {
+        ifg_json_put_string(json, "verdict", part_title(part));
+        ifg_json_put_int(json, "status", part->status);
+        ifg_json_put_string(json, "subject", part->subject);
+    }
+    ifg_json_close(json, '}');
+}
+
+void gate_write_json(const struct gate_parts *parts, struct ifg_bytes *out)
 {
     struct ifg_json json = { out, false };
 
     ifg_json_open(&json, '{');
     ifg_json_put_uint(&json, "schema", 1);
-    ifg_json_put_string(&json, "verdict", title_of(report));
-    ifg_json_put_int(&json, "status", report->status);
-    ifg_json_put_string(&json, "subject", report->subject);
-    ifg_json_put_string(&json, "against", report->against ? report->against : "");
-    ifg_json_put_double(&json, "alpha", report->planned ? report->plan.alpha : report->alpha);
-    ifg_json_put_double(&json, "alpha_per_look", report->alpha);
-    ifg_json_put_uint(&json, "looks", report->planned ? gate_plan_looks(&report->plan) : 1);
-    ifg_json_put_uint(&json, "measurements", report->measurements);
-    ifg_json_put_string(&json, "measured", report->measured);
-    ifg_json_put_string(&json, "trust", report->trust);
-    ifg_json_put_open(&json, "checks", '[');
-    for (size_t i = 0; i < report->check_count; i++)
-        json_check(report, &report->checks[i], &json);
-    ifg_json_close(&json, ']');
-    ifg_json_put_open(&json, "warnings", '[');
-    for (size_t i = 0; i < report->warning_count; i++)
-        ifg_json_string(&json, report->warnings[i].text);
-    ifg_json_close(&json, ']');
-    if (report->baseline) {
-        ifg_json_put_open(&json, "update_baseline", '{');
-        ifg_json_put_string(&json, "file", report->baseline);
-        ifg_json_put_bool(&json, "written", report->baseline_written);
-        ifg_json_close(&json, '}');
+    if (parts->config) {
+        ifg_json_put_string(&json, "verdict", gate_parts_title(parts));
+        ifg_json_put_int(&json, "status", parts->status);
+        ifg_json_put_string(&json, "config", parts->config);
+        ifg_json_put_open(&json, "models", '[');
+        for (size_t i = 0; i < parts->count; i++)
+            json_part(&parts->items[i], &json);
+        ifg_json_close(&json, ']');
+    } else {
+        json_report(parts->items[0].report, &json);
     }
-    if (report->history)
-        json_history(report, &json);
     ifg_json_close(&json, '}');
     ifg_bytes_put(out, "\n", 1);
 }
@@ -230,41 +275,79 @@ static void junit_drift(const struct gate_warning *warning, struct ifg_bytes *ou
     cli_print(out, "    </testcase>\n");
 }
 
-void gate_write_junit(const struct gate_report *report, struct ifg_bytes *out)
-{
-    size_t failures = 0;
-    size_t errors = 0;
-    size_t skipped = 0;
-    size_t cases = report->check_count;
+struct junit_counts {
+    size_t cases;
+    size_t failures;
+    size_t errors;
+    size_t skipped;
+};
 
+static struct junit_counts count_cases(const struct gate_part *part)
+{
+    const struct gate_report *report = part->report;
+    struct junit_counts counts = { 0 };
+
+    if (!report)
+        return (struct junit_counts){ .cases = 1, .errors = 1 };
+    counts.cases = report->check_count;
     for (size_t i = 0; i < report->check_count; i++) {
         enum gate_verdict verdict = report->checks[i].verdict;
         bool unsure = verdict == GATE_UNSURE;
 
         if (verdict == GATE_FAIL || (unsure && report->on_unsure == GATE_UNSURE_FAILS))
-            failures++;
+            counts.failures++;
         else if (unsure && is_green(report, &report->checks[i]))
-            skipped++;
+            counts.skipped++;
         else if (verdict != GATE_PASS)
-            errors++;
+            counts.errors++;
     }
     for (size_t i = 0; i < report->warning_count; i++) {
-        cases += report->warnings[i].drift;
-        failures += report->warnings[i].fatal;
+        counts.cases += report->warnings[i].drift;
+        counts.failures += report->warnings[i].fatal;
     }
-    cli_print(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    cli_print(out, "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", cases, failures,
-              errors);
+    return counts;
+}
+
+static void junit_suite(const struct gate_part *part, struct ifg_bytes *out)
+{
+    const struct gate_report *report = part->report;
+    struct junit_counts counts = count_cases(part);
+
     cli_print(out, "  <testsuite");
-    put_attribute(out, "name", report->subject);
+    put_attribute(out, "name", part->name ? part->name : report->subject);
     cli_print(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"0\">\n",
-              cases, failures, errors, skipped);
-    for (size_t i = 0; i < report->check_count; i++)
+              counts.cases, counts.failures, counts.errors, counts.skipped);
+    if (!report) {
+        cli_print(out, "    <testcase classname=\"inferogram.gate\" name=\"verdict\" time=\"0\">\n"
+                       "      <error type=\"ERROR\"");
+        put_attribute(out, "message", part->error);
+        cli_print(out, "/>\n    </testcase>\n");
+    }
+    for (size_t i = 0; report && i < report->check_count; i++)
         junit_case(report, &report->checks[i], out);
-    for (size_t i = 0; i < report->warning_count; i++)
+    for (size_t i = 0; report && i < report->warning_count; i++)
         if (report->warnings[i].drift)
             junit_drift(&report->warnings[i], out);
-    cli_print(out, "  </testsuite>\n</testsuites>\n");
+    cli_print(out, "  </testsuite>\n");
+}
+
+void gate_write_junit(const struct gate_parts *parts, struct ifg_bytes *out)
+{
+    struct junit_counts all = { 0 };
+
+    for (size_t i = 0; i < parts->count; i++) {
+        struct junit_counts counts = count_cases(&parts->items[i]);
+
+        all.cases += counts.cases;
+        all.failures += counts.failures;
+        all.errors += counts.errors;
+    }
+    cli_print(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    cli_print(out, "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", all.cases,
+              all.failures, all.errors);
+    for (size_t i = 0; i < parts->count; i++)
+        junit_suite(&parts->items[i], out);
+    cli_print(out, "</testsuites>\n");
 }
 
 /* ---- GitHub ---- */
@@ -292,24 +375,41 @@ static void annotate(struct ifg_bytes *out, const char *level, const char *title
     cli_print(out, "\n");
 }
 
-void gate_write_github(const struct gate_report *report, struct ifg_bytes *out)
+static void github_part(const struct gate_part *part, struct ifg_bytes *out)
 {
+    const struct gate_report *report = part->report;
+    const char *name = part->name ? part->name : "";
+    const char *space = part->name ? " " : "";
+    char title[2 * GATE_TEXT + 64];
+
+    if (!report) {
+        snprintf(title, sizeof title, "inferogram gate ERROR: %s", name);
+        annotate(out, "error", title, part->error);
+        return;
+    }
     for (size_t i = 0; i < report->check_count; i++) {
         const struct gate_check *check = &report->checks[i];
-        char title[GATE_TEXT + 64];
         char text[GATE_MESSAGE];
 
         if (check->verdict == GATE_PASS)
             continue;
-        snprintf(title, sizeof title, "inferogram gate %s: %s", gate_verdict_name(check->verdict),
-                 check->metric);
+        snprintf(title, sizeof title, "inferogram gate %s: %s%s%s",
+                 gate_verdict_name(check->verdict), name, space, check->metric);
         annotate(out, check->verdict == GATE_FAIL || !is_green(report, check) ? "error" : "warning",
                  title, gate_check_text(check, text, sizeof text));
     }
-    for (size_t i = 0; i < report->warning_count; i++)
-        annotate(out, report->warnings[i].fatal ? "error" : "warning",
-                 report->warnings[i].drift ? "inferogram gate DRIFT" : "inferogram gate",
+    for (size_t i = 0; i < report->warning_count; i++) {
+        snprintf(title, sizeof title, "inferogram gate%s%s%s",
+                 report->warnings[i].drift ? " DRIFT" : "", part->name ? ": " : "", name);
+        annotate(out, report->warnings[i].fatal ? "error" : "warning", title,
                  report->warnings[i].text);
+    }
+}
+
+void gate_write_github(const struct gate_parts *parts, struct ifg_bytes *out)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        github_part(&parts->items[i], out);
 }
 
 /* ---- markdown ---- */
@@ -325,10 +425,23 @@ static void put_markdown(struct ifg_bytes *out, const char *text)
     }
 }
 
-void gate_write_markdown(const struct gate_report *report, struct ifg_bytes *out)
+static void markdown_part(const struct gate_part *part, struct ifg_bytes *out)
 {
-    cli_print(out, "### Inferogram gate: %s\n\n", title_of(report));
-    put_markdown(out, report->subject);
+    const struct gate_report *report = part->report;
+
+    cli_print(out, "### Inferogram gate: ");
+    if (part->name) {
+        put_markdown(out, part->name);
+        cli_print(out, ": ");
+    }
+    cli_print(out, "%s\n\n", part_title(part));
+    put_markdown(out, part->subject);
+    if (!report) {
+        cli_print(out, "\n\n");
+        put_markdown(out, part->error);
+        cli_print(out, "\n");
+        return;
+    }
     if (report->against) {
         cli_print(out, " against ");
         put_markdown(out, report->against);
@@ -363,4 +476,13 @@ void gate_write_markdown(const struct gate_report *report, struct ifg_bytes *out
         put_markdown(out, report->trust);
     }
     cli_print(out, "\n");
+}
+
+void gate_write_markdown(const struct gate_parts *parts, struct ifg_bytes *out)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        if (i)
+            cli_print(out, "\n");
+        markdown_part(&parts->items[i], out);
+    }
 }

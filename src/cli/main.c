@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/commit.h"
 #include "cli/memory_limit.h"
 #include "cli/nearest.h"
 #include "cli/terminal.h"
@@ -56,6 +57,16 @@ static int print_help(void)
     return code;
 }
 
+/* The first line is for scripts, and stays as it is. */
+static int print_version(void)
+{
+    puts("inferogram " INFEROGRAM_VERSION);
+    if (cli_commit[0])
+        printf("commit %s\n", cli_commit);
+    puts("built by " IFG_BUILD_OPTIONS);
+    return CLI_YES;
+}
+
 /* The command that the user may have meant; NULL: none is like it. */
 static const char *nearest(const char *given)
 {
@@ -78,10 +89,16 @@ static int run_one(const struct cli_command *command, int argc, char **argv)
     return command->reads ? memory_limit_settle(code) : code;
 }
 
+/* As most other programs spell it. */
+static bool is_other_name(const char *word, const struct cli_command *command)
+{
+    return command == &completions_command && strcmp(word, "completion") == 0;
+}
+
 static int run_command(int argc, char **argv)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[0], commands[i]->name) == 0)
+        if (strcmp(argv[0], commands[i]->name) == 0 || is_other_name(argv[0], commands[i]))
             return run_one(commands[i], argc, argv);
     if (nearest(argv[0]))
         return cli_usage(NULL, "there is no command '%s' (did you mean '%s'?)", argv[0],
@@ -117,8 +134,7 @@ static int run(int argc, char **argv)
         strcmp(argv[1], "help") == 0)
         return print_help();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("inferogram " INFEROGRAM_VERSION);
-        return CLI_YES;
+        return print_version();
     }
     if (strcmp(argv[1], "--list-options") == 0)
         return list_options();

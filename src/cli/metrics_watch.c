@@ -163,7 +163,7 @@ static bool begin_child(const struct keeper *keeper, pid_t parent, int keep_fd)
         return false;
     if (keep_fd >= 0 && dup2(keep_fd, STDERR_FILENO + 1) < 0)
         return false;
-    close_range(STDERR_FILENO + (keep_fd >= 0 ? 2 : 1), ~0u, 0);
+    syscall(SYS_close_range, STDERR_FILENO + (keep_fd >= 0 ? 2 : 1), ~0u, 0);
     sigprocmask(SIG_SETMASK, &keeper->mask_before, NULL);
     return true;
 }

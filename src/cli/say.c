@@ -16,6 +16,12 @@
 #include "cli/terminal.h"
 
 static bool told_of_limit;
+static const char *place; /* in a file of settings, or NULL */
+
+void cli_set_place(const char *text)
+{
+    place = text;
+}
 
 bool cli_told_of_limit(void)
 {
@@ -31,7 +37,10 @@ static void say(const char *format, va_list args)
     vsnprintf(text, sizeof text, format, args);
     told_of_limit |= strstr(text, "--max-memory") != NULL;
     ifg_fit_sudo(text);
-    fprintf(stderr, "inferogram: %s", cli_clean(text, clean, sizeof clean));
+    fputs("inferogram: ", stderr);
+    if (place)
+        fprintf(stderr, "%s: ", cli_clean(place, clean, sizeof clean));
+    fputs(cli_clean(text, clean, sizeof clean), stderr);
 }
 
 void cli_say(const char *format, ...)

@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,7 +221,8 @@ static void *create_in_session(const struct session *session)
 
 static void *create_in_memfd(void)
 {
-    int fd = memfd_create(IFG_WIRE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    /* By number, and the seals below too: so the library needs no libc newer than 2.17. */
+    int fd = (int)syscall(SYS_memfd_create, IFG_WIRE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     void *region;
 
     region_is_file = false;
@@ -231,7 +233,7 @@ static void *create_in_memfd(void)
     region = adopt_region(fd);
     /* Whoever maps it can rely on its size. An old kernel may refuse: then it is watched for. */
     if (region)
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+        syscall(SYS_fcntl, fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     return region;
 }
 

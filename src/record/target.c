@@ -131,10 +131,11 @@ static void begin_recording(struct target *target)
                 (void *)((char *)control + ifg_wire_ring_offset(i, &slots));
             uint32_t *state = &ifg_wire_states(control)[i];
 
-            if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_FREE_RING)
-                continue;
+            /* A free one, too: its thread may have ended after the last look of that recorder. */
             __atomic_store_n(&ring->tail, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
                              __ATOMIC_RELEASE);
+            if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_FREE_RING)
+                continue;
             ring->dropped_before = ring->dropped;
             ring->unbalanced_before = ring->unbalanced;
             if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_EXITED)
@@ -398,6 +399,19 @@ static unsigned visit_ring(struct target *target, uint32_t index, uint64_t now_n
     return (unsigned)(waiting * 100 / reader->slots);
 }
 
+/* A thread that ends while nothing records frees its ring itself. Between our switching that off
+ * and the last look, the ring may have records that we have not taken. */
+static bool has_rest(const struct ring_reader *reader, struct ifg_wire_ring *ring,
+                     uint32_t generation)
+{
+    uint64_t tail = reader->generation == generation
+                        ? reader->tail
+                        : __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+
+    return generation != reader->ended_generation &&
+           __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) > tail;
+}
+
 /* Notes the head of every ring that has a thread, and gives new threads their streams. */
 static void look_at_heads(struct target *target, uint32_t used, uint64_t now_ns)
 {
@@ -410,7 +424,8 @@ static void look_at_heads(struct target *target, uint32_t used, uint64_t now_ns)
         ring = (void *)((char *)target->control + ifg_wire_ring_offset(i, &slots));
         generation = __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&ifg_wire_states(target->control)[i], __ATOMIC_ACQUIRE) ==
-            IFG_WIRE_FREE_RING) {
+                IFG_WIRE_FREE_RING &&
+            !has_rest(reader, ring, generation)) {
             if (!reader->generation)
                 reader->ended_generation = generation;
             continue;

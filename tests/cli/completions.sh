@@ -9,11 +9,13 @@ exits "no shell" 2 "$INFEROGRAM" completions
 contains "is asked for" "$(cat "$T/stderr")" "which shell? Give bash, zsh or fish"
 exits "another shell" 2 "$INFEROGRAM" completions tcsh
 contains "is refused" "$(cat "$T/stderr")" "there are completions for bash, zsh and fish, not 'tcsh'"
+exits "the name that other programs have for it" 0 "$INFEROGRAM" completion bash
+is "is the same" "$(cat "$T/stdout")" "$("$INFEROGRAM" completions bash)"
 command -v python3 >/dev/null || skip_all "tools: python3 is not installed"
 
 mkdir work && cd work || exit 99
 mkdir traces
-touch run.ifg "with blank.ifg" notes.txt model.onnx result.json traces/old.ifg
+touch run.ifg "with blank.ifg" notes.txt model.onnx result.json inferogram.toml traces/old.ifg
 
 # completed WORDS...: how the shell at hand completes a line, its words sorted
 completed() {
@@ -61,6 +63,7 @@ for shell in bash zsh fish; do
     contains "$shell: a name with a blank" "$(completed "inferogram info wit")" "blank.ifg"
     is "$shell: a model" "$(completed "inferogram bench mod")" "bench inferogram model.onnx"
     is "$shell: a file for an option" "$(completed "inferogram gate --result res")" "--result gate inferogram result.json"
+    is "$shell: settings for an option" "$(completed "inferogram gate --config inf")" "--config gate inferogram inferogram.toml"
     is "$shell: words of the program itself" "$(completed "inferogram record -- cat no")" "-- cat inferogram notes.txt record"
 done
 

@@ -16,7 +16,12 @@ done
 "$INFEROGRAM" --help >"$T/top"
 for option in --version -V; do
     exits "$option" 0 "$INFEROGRAM" "$option"
-    is "$option prints the version" "$(cat "$T/stdout")" "inferogram $(cat "$SOURCE_DIR/VERSION")"
+    is "$option prints the version" "$(head -n 1 "$T/stdout")" "inferogram $(cat "$SOURCE_DIR/VERSION")"
+    matches "$option tells how it was built" "$(cat "$T/stdout")" "^built by (gcc|clang) [0-9.]+, "
+    if [ -n "$("$SOURCE_DIR/tools/commit-name")" ]; then
+        matches "$option names the commit" "$(cat "$T/stdout")" '^commit [0-9a-f]{12}[+]?$'
+    fi
+    lacks "$option does not print what it does not know" "$(cat "$T/stdout")" unknown
 done
 
 "$INFEROGRAM" --list-options >"$T/list"

@@ -43,6 +43,16 @@ for file in "$SOURCE_DIR"/include/inferogram/*.h; do
     done
 done
 
+for extra in "" -DIFG_DISABLE; do
+    if [ -n "${CXX:-}" ]; then
+        echo "#include <inferogram/inferogram.hpp>" >"$T/alone.cpp"
+        # shellcheck disable=SC2086 # lists of words
+        ok "inferogram.hpp alone $extra" $CXX -std=c++17 $strict $extra -I "$SOURCE_DIR/include" "$T/alone.cpp"
+    else
+        skip "inferogram.hpp alone $extra" "tools: no C++ compiler"
+    fi
+done
+
 # The names that IREE's tracing.h expects of a provider: IREE 3.12.0.dev, commit b48a595 of 2026-08-21. A later IREE that
 # has more would not compile with us.
 provider_macros() {

@@ -81,6 +81,9 @@ chmod +x "$T/bin/apt-get"
 printf '[build]\ndpkg\n[tests]\nno-such-package\n' >"$T/list"
 exits "what only tests need" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --check
 exits "is not needed for building" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --build --check
+printf '[build]\ndpkg\n[tests]\ndpkg\n[packages]\nno-such-package\n' >"$T/list"
+exits "what only packages need is not asked for" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
+exits "unless it is" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --packages --check
 printf 'no-such-package | (sh)\n' >"$T/list"
 exits "a command that is there will do" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
 printf 'no-such-package | (no-such-command)\n' >"$T/list"

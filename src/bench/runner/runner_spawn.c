@@ -17,6 +17,10 @@
 #include "base/ticks.h"
 #include "bench/runner/runner_internal.h"
 
+#ifndef CLOSE_RANGE_CLOEXEC /* headers older than Linux 5.11 */
+#define CLOSE_RANGE_CLOEXEC (1u << 2)
+#endif
+
 #define MS               UINT64_C(1000000)
 #define FIRST_FREE       10 /* where descriptors are put out of the way */
 #define STOP_PATIENCE_NS (2000 * MS)
@@ -94,7 +98,8 @@ static bool arrange_descriptors(const struct descriptors *fds)
         dup2(chatter, STDERR_FILENO) < 0 || dup2(theirs, PROTOCOL_SOCKET) < 0 ||
         dup2(memory, PROTOCOL_MEMORY) < 0)
         return false;
-    close_range(PROTOCOL_MEMORY + 1, ~0u, CLOSE_RANGE_CLOEXEC); /* ours are so anyway */
+    /* Ours are so anyway. */
+    syscall(SYS_close_range, PROTOCOL_MEMORY + 1, ~0u, CLOSE_RANGE_CLOEXEC);
     return true;
 }
 

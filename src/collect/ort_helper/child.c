@@ -73,7 +73,7 @@ static bool arrange_descriptors(const struct child *child, int pipe_fd)
             dup2(inputs[i], CHILD_INPUT_FD + i);
     if (child->argv)
         dup2(program, PROGRAM_FD);
-    return close_range(PROGRAM_FD + 1, ~0u, 0) == 0;
+    return syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0) == 0;
 }
 
 static bool give_up_rights(const struct child *child)
@@ -105,8 +105,7 @@ static void be_child(const struct child *child, int pipe_fd)
     if (child->is_foreign && !sandbox_enter())
         _exit(status);
     if (child->argv) {
-        execveat(PROGRAM_FD, "", (char *const *)(uintptr_t)child->argv,
-                 (char *const *)(uintptr_t)child->environment, AT_EMPTY_PATH);
+        syscall(SYS_execveat, PROGRAM_FD, "", child->argv, child->environment, AT_EMPTY_PATH);
     } else {
         environ = (char **)(uintptr_t)child->environment;
         status = child->function(child->user);

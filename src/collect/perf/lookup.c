@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -194,11 +195,11 @@ static void close_others(const struct task *task, int fd)
     qsort(wanted, count, sizeof *wanted, compare_numbers);
     for (size_t i = 0; i < count; i++) {
         if ((unsigned)wanted[i] > next)
-            close_range(next, (unsigned)wanted[i] - 1, 0);
+            syscall(SYS_close_range, next, (unsigned)wanted[i] - 1, 0);
         if ((unsigned)wanted[i] >= next)
             next = (unsigned)wanted[i] + 1;
     }
-    close_range(next, ~0u, 0);
+    syscall(SYS_close_range, next, ~0u, 0);
     ifg_free(wanted);
 }
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hooks/ort/map.h"
@@ -164,7 +165,7 @@ void annotations_thread_name(uint32_t thread, const struct annotations_text *nam
     snprintf(text, sizeof text, "%.*s", (int)name->length, name->bytes);
     if (ifg_is_confined())
         return; /* asking for our own number may be what kills it */
-    if (thread == (uint32_t)gettid()) {
+    if (thread == (uint32_t)syscall(SYS_gettid)) {
         ifg_thread_name(text);
         return;
     }
@@ -186,7 +187,7 @@ void annotations_thread_arrives(void)
 
     if (!__atomic_load_n(&waiting_count, __ATOMIC_RELAXED) || ifg_is_confined())
         return;
-    thread = (uint32_t)gettid();
+    thread = (uint32_t)syscall(SYS_gettid);
     annotations_lock();
     for (unsigned i = 0; i < waiting_count; i++) {
         if (waiting[i].thread != thread)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hooks/ort/api.h"
 #include "wire/confine_door.h"
@@ -159,9 +160,23 @@ static bool is_asked_for(void)
     return (session && *session) || (profile && *profile);
 }
 
+/* Beside us, or above: where no links can be installed (a wheel of Python), the folders that the
+ * loader puts for $LIB are real, and hold copies of this library alone. */
+static void *open_hooks(const char *own, int bytes)
+{
+    static const char *const above[] = { "", "/..", "/../.." };
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof above / sizeof above[0]; i++)
+        if (snprintf(path, sizeof path, "%.*s%s/" HOOKS_LIBRARY, bytes, own, above[i]) <
+                (int)sizeof path &&
+            access(path, R_OK) == 0)
+            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return NULL;
+}
+
 static void load_hooks(void)
 {
-    char path[PATH_MAX];
     Dl_info self;
     const char *slash;
     void *library;
@@ -171,10 +186,7 @@ static void load_hooks(void)
     if (!is_asked_for() || !dladdr((void *)(uintptr_t)&load_hooks, &self) ||
         !(slash = strrchr(self.dli_fname, '/')))
         return;
-    if (snprintf(path, sizeof path, "%.*s/" HOOKS_LIBRARY, (int)(slash - self.dli_fname),
-                 self.dli_fname) >= (int)sizeof path)
-        return;
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    library = open_hooks(self.dli_fname, (int)(slash - self.dli_fname));
     found = library ? find(library, TELL_FUNCTION) : NULL;
     memcpy(&tell, &found, sizeof tell);
     found = library ? find(library, HOOKS_FUNCTION) : NULL;

@@ -1,0 +1,3 @@
+module inferogram
+
+go 1.19

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the programs tools/package-* share: the tree of `meson install`, what its files need, and files of fixed times."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+MACHINE = os.uname().machine
+
+
+class Failed(Exception):
+    """One line that says what cannot be done and why."""
+
+
+def say(text):
+    print(f'{os.path.basename(sys.argv[0])}: {text}', flush=True)
+
+
+def main(function):
+    try:
+        sys.exit(function() or 0)
+    except Failed as failed:
+        print(f'{os.path.basename(sys.argv[0])}: {failed}', file=sys.stderr)
+        sys.exit(1)
+
+
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
+def write(path, text, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def version():
+    return read(os.path.join(ROOT, 'VERSION')).strip()
+
+
+def output(*words, **options):
+    """What a command prints; its failure is ours."""
+    if not shutil.which(words[0]):
+        raise Failed(f'{words[0]} is missing; see packaging/build-deps.txt')
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          text=True, errors='replace', **options)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or 'no message').splitlines()[-1]
+        raise Failed(f'{os.path.basename(words[0])}: {said[:300]}')
+    return done.stdout
+
+
+def time_of_sources():
+    """The time that everything in a package has: of the commit, or of the file VERSION where there is none."""
+    given = os.environ.get('SOURCE_DATE_EPOCH')
+    if given:
+        return int(given)
+    try:
+        return int(output('git', '-C', ROOT, 'log', '-1', '--format=%ct'))
+    except (Failed, ValueError):
+        return int(os.stat(os.path.join(ROOT, 'VERSION')).st_mtime)
+
+
+def files_below(folder):
+    """Files and links, sorted, as paths from the folder."""
+    found = []
+    for where, folders, names in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(where, name))]
+        found += [os.path.relpath(os.path.join(where, name), folder) for name in names + links]
+    return sorted(found)
+
+
+def is_elf(path):
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, 'rb') as file:
+        return file.read(4) == b'\x7fELF'
+
+
+def elf_files(folder):
+    return [name for name in files_below(folder) if is_elf(os.path.join(folder, name))]
+
+
+def glibc_of(path):
+    """The newest version of glibc that a file asks for, as (2, 17)."""
+    asked = output('objdump', '-p', path).partition('Version References:')[2]
+    return max(((int(found[0]), int(found[1])) for found in re.findall(r' GLIBC_(\d+)\.(\d+)', asked)), default=(0, 0))
+
+
+def symbols_of(path, version):
+    """Which symbols of that version of glibc a file asks for."""
+    name = re.escape('GLIBC_' + dotted(version))
+    return sorted(re.findall(rf'\*UND\*.*[( ]{name}(?:\.\d+)?\)?\s+(\S+)$', output('objdump', '-T', path), re.MULTILINE))
+
+
+def in_watched_programs(name):
+    """Whether a file of the tree lives in foreign programs: the hooks, and the libraries that programs link."""
+    return bool(re.search(r'(^|/)(hooks/.*\.so|lib[^/]*/([^/]*/)?libinferogram(-handles)?\.so)', name))
+
+
+def floor(folder):
+    """(of all, of what lives in foreign programs), each the oldest glibc that it runs with."""
+    everything, foreign = (0, 0), (0, 0)
+    for name in elf_files(folder):
+        needs = glibc_of(os.path.join(folder, name))
+        everything = max(everything, needs)
+        if in_watched_programs(name):
+            foreign = max(foreign, needs)
+    return everything, foreign
+
+
+def dotted(number):
+    return '.'.join(str(part) for part in number)
+
+
+def targets_installed(build):
+    """What `meson install` will copy: without the tests and benchmarks that the default target builds."""
+    with open(os.path.join(build, 'meson-info', 'intro-targets.json'), encoding='utf-8') as file:
+        targets = json.load(file)
+    base = os.path.realpath(build)
+    return [os.path.relpath(name, base) for target in targets if target['installed'] for name in target['filename']]
+
+
+def install(build, folder, as_built=False):
+    """`meson install` below folder; returns the prefix in it and the options of the build."""
+    if not os.path.exists(os.path.join(build, 'build.ninja')):
+        raise Failed(f'{build} is not a build directory (meson setup {build})')
+    if not os.path.exists(os.path.join(ROOT, 'ui', 'dist', 'index.html')):
+        raise Failed('the page is not built, and would be missing in the package: make ui')
+    if not as_built:
+        output('ninja', '-C', build, *targets_installed(build))
+    output('meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', os.path.abspath(folder))
+    with open(os.path.join(build, 'meson-info', 'intro-buildoptions.json'), encoding='utf-8') as file:
+        options = {option['name']: option['value'] for option in json.load(file)}
+    return os.path.join(folder, options['prefix'].lstrip('/')), options
+
+
+def strip(folder):
+    for name in elf_files(folder):
+        output('strip', '--strip-unneeded', os.path.join(folder, name))
+
+
+def megabytes(count):
+    return f'{count / 1e6:.1f} MB'
+
+
+def size_of(folder):
+    return sum(os.lstat(os.path.join(folder, name)).st_size for name in files_below(folder)
+               if not os.path.islink(os.path.join(folder, name)))
