@@ -10,8 +10,10 @@ SOAK_SECONDS ?= 600
 LEAVE_OUT ?=
 SANITIZE_CC ?= clang
 DIST ?= dist
-PACKAGE_BUILD = build-package
+PACKAGE_BUILD = $(if $(filter aarch64,$(ARCH)),build-arm64,build-package)
 OLD_ROOT ?=
+ARCH ?=
+ARM64_ROOT ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/inferogram/arm64
 , := ,
 
 SCRIPTS = $(shell git ls-files -co --exclude-standard -z | xargs -0 grep -lsE '^\#!/(bin/sh|bin/bash|usr/bin/env bash)')
@@ -27,7 +29,7 @@ then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
 
-.PHONY: all ui demo test test-bindings check install bench asan tsan clang fuzz hostile soak format lint clean help
+.PHONY: all ui demo test test-bindings check install bench asan tsan clang fuzz hostile soak format lint clean help arm64 test-arm64
 .PHONY: package-build package-tree tarball wheel deb rpm dist release-check
 
 all: ui ## build into build/
@@ -98,25 +100,41 @@ hostile: ui ## programs that forge what root's recorder reads of them, HOSTILE_S
 soak: all ## a flight recorder at 200,000 events a second for SOAK_SECONDS (600)
 	@tools/run-soak $(BUILD) $(SOAK_SECONDS)
 
+arm64: ui ## for arm64, in build-arm64/, on any machine: installs a cross compiler; headers and libraries go to ARM64_ROOT
+	@tools/build-arm64 $(ARM64_ROOT) build-arm64
+
+test-arm64: arm64 ## its unit tests, corpora, and the suites client and emulated, by qemu (slow)
+	$(call configure,$(BUILD))
+	@ninja -C $(BUILD) program
+	@NATIVE_BUILD=$(abspath $(BUILD)) tools/emulate-arm64 $(ARM64_ROOT) tools/run-tests -C build-arm64 --slow 20 --suite unit --suite fuzz-replay --suite client --suite emulated
+
 package-build: ui
+ifeq ($(ARCH),aarch64)
+	@tools/build-arm64 $(ARM64_ROOT) build-arm64 program
+else
 	$(call configure,$(PACKAGE_BUILD),-Dprefix=/usr)
+endif
+
+this_machine = $(if $(filter aarch64,$(ARCH)),echo "make $(1): not for ARCH=aarch64; the wheel and the tarball are" >&2; exit 2)
 
 # What carries its libraries with it. OLD_ROOT=FOLDER: built there, in an older distribution, for an older glibc.
 package-tree: $(if $(OLD_ROOT),ui,package-build)
 	@rm -rf $(PACKAGE_BUILD)/tree $(PACKAGE_BUILD)/tree.abi3.so
-	@$(if $(OLD_ROOT),tools/package-root $(OLD_ROOT),tools/package-tree $(PACKAGE_BUILD)) $(PACKAGE_BUILD)/tree
+	@$(if $(OLD_ROOT),tools/package-root $(OLD_ROOT),tools/package-tree $(if $(filter aarch64,$(ARCH)),--root $(ARM64_ROOT)) $(PACKAGE_BUILD)) $(PACKAGE_BUILD)/tree
 	@$(if $(OLD_ROOT),,find $(PACKAGE_BUILD)/bindings -name _native.abi3.so -exec cp {} $(PACKAGE_BUILD)/tree.abi3.so \; 2>/dev/null || true)
 
-tarball: package-tree ## a tree that runs wherever it is unpacked, into dist/; OLD_ROOT=FOLDER builds it for an older glibc
+tarball: package-tree ## a tree that runs wherever it is unpacked, into dist/; OLD_ROOT=FOLDER builds it for an older glibc, ARCH=aarch64 for arm64
 	@tools/package-tarball $(PACKAGE_BUILD)/tree $(DIST)
 
 wheel: package-tree ## the same for pip, with the Python package
 	@tools/package-wheel $(PACKAGE_BUILD)/tree $(DIST) $$(ls $(PACKAGE_BUILD)/tree.abi3.so 2>/dev/null)
 
 rpm: package-tree ## the same for rpm
+	@$(call this_machine,rpm)
 	@tools/package-rpm $(PACKAGE_BUILD)/tree $(DIST)
 
 deb: package-build ## packages for this Debian or Ubuntu
+	@$(call this_machine,deb)
 	@tools/package-deb $(PACKAGE_BUILD) $(DIST)
 
 dist: tarball wheel rpm deb ## all packages, with their checksums
@@ -140,4 +158,4 @@ clean: ## delete all build directories
 	@rm -rf build build-* dist ui/dist ui/dist-tests
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24

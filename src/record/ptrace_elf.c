@@ -19,6 +19,12 @@ static const unsigned char restorer_code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 
 
 /* ---- what is where ---- */
 
+#ifdef __aarch64__
+#define LOADER "ld-linux-aarch64.so.1"
+#else
+#define LOADER "ld-linux-x86-64.so.2"
+#endif
+
 /* "libc.so.6" is "libc-2.31.so" in older systems. */
 static bool is_called(const char *path, const char *name, const char *old_name)
 {
@@ -70,8 +76,7 @@ static void see_mapping(const struct ptrace *remote, const struct map_line *map,
     } else if (!map->offset && !world->libdl.base &&
                is_called(map->path, "libdl.so.2", "libdl-2.")) {
         ptrace_library_read(remote, map->start, &world->libdl);
-    } else if (!map->offset && !world->loader.base &&
-               is_called(map->path, "ld-linux-x86-64.so.2", "ld-2.")) {
+    } else if (!map->offset && !world->loader.base && is_called(map->path, LOADER, "ld-2.")) {
         ptrace_library_read(remote, map->start, &world->loader);
     }
 }

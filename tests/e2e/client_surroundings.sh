@@ -63,16 +63,23 @@ is "attach again: nor old losses" "$(lost 'came twice')" 0
 wait "$pid"
 is "attach: the program went on to its end" "$?" 0
 
+# Root of another user namespace may list them, but not follow them.
+follows_mappings() {
+    for mapping in "/proc/$1/map_files/"*; do
+        if head -c 0 "$mapping" >/dev/null 2>&1; then return 0; fi
+    done
+    return 1
+}
 attach attached-closed 1
 attach_record 11
 if [ "$status" -eq 0 ]; then
     counts "descriptors closed, attached through the mapping" zones 11 processes 1 dropped 0
     wait "$pid"
 elif [ "$(id -u)" -eq 0 ]; then
-    if readlink "/proc/$pid/map_files/"* >/dev/null 2>&1; then
+    if follows_mappings "$pid"; then
         fail "descriptors closed: root attaches" "$(cat "$T/record.err")"
     else
-        skip "descriptors closed: root attaches" "map_files cannot be read here"
+        skip "descriptors closed: root attaches" "map_files cannot be followed here"
     fi
     tap_end_process "$pid"
 else
@@ -85,6 +92,9 @@ fi
 for call in memfd madvise; do
     if sanitized; then
         skip "$call refused" "the sanitizer needs it itself"
+        continue
+    elif [ -n "${IFG_EMULATED:-}" ]; then
+        skip "$call refused" "qemu: it refuses seccomp filters"
         continue
     fi
     exits "$call refused, not recorded" 0 "$world" refuse "$call" "$world" plain

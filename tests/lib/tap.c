@@ -161,6 +161,43 @@ bool tap_bytes(const char *file, int line, const char *what, const void *got, co
     return false;
 }
 
+/* What follows a word and blanks in a line; NULL if it begins with another word. */
+static const char *behind(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+
+    if (strncmp(line, word, length) != 0 || line[length] != ' ')
+        return NULL;
+    return line + length + strspn(line + length, " ");
+}
+
+/* Why a case cannot be run where a program stands in for the processor: IFG_EMULATED names the list
+ * (tests/emulated.txt). Leaves reason empty if it can; false if there is no such list. */
+static bool look_up_emulated(const char *name, char *reason, size_t size)
+{
+    const char *path = getenv("IFG_EMULATED");
+    char line[512];
+    FILE *list;
+
+    if (!path)
+        return true;
+    list = fopen(path, "r");
+    if (!list)
+        return false;
+    while (!reason[0] && fgets(line, sizeof line, list)) {
+        const char *which = behind(line, program_invocation_short_name);
+        const char *why = which ? behind(which, "*") : NULL;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (which && !why)
+            why = behind(which, name);
+        if (why)
+            snprintf(reason, size, "qemu: %s", why);
+    }
+    fclose(list);
+    return true;
+}
+
 static void run_case(const struct tap_case *test)
 {
     if (setjmp(case_end) == 0)
@@ -250,7 +287,11 @@ int tap_run(int argc, char **argv, const struct tap_case *cases, size_t count)
         if (!strstr(cases[i].name, filter))
             continue;
         memset(verdict, 0, sizeof *verdict);
-        if (forked)
+        if (!look_up_emulated(cases[i].name, verdict->reason, sizeof verdict->reason))
+            return 99;
+        if (verdict->reason[0])
+            verdict->skipped = true;
+        else if (forked)
             good =
                 run_forked(&cases[i], limit_s * (unsigned)(scale ? strtoul(scale, NULL, 10) : 1));
         else

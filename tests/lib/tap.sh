@@ -106,6 +106,13 @@ skip_all() {
     exit 0
 }
 
+# Where a program stands in for the processor: IFG_EMULATED names the list of what it cannot do (tests/emulated.txt).
+if [ -n "${IFG_EMULATED:-}" ]; then
+    tap_name=${0##*/}
+    tap_reason=$(sed -n "s/^${tap_name%.sh}  *\*  *//p" "$IFG_EMULATED") || exit 99
+    if [ -n "$tap_reason" ]; then skip_all "qemu: $tap_reason"; fi
+fi
+
 exits() {
     tap_name=$1
     tap_expected=$2

@@ -84,6 +84,9 @@ exits "is not needed for building" 0 env INSTALL_DEPS_LIST="$T/list" "$install" 
 printf '[build]\ndpkg\n[tests]\ndpkg\n[packages]\nno-such-package\n' >"$T/list"
 exits "what only packages need is not asked for" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
 exits "unless it is" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --packages --check
+printf '[build]\ndpkg\n[tests]\nno-such-package\n[packages]\nno-such-package\n[arm64]\nnor-this-one\n' >"$T/list"
+exits "one section" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --build --arm64 --check
+is "without those before it" "$(cat "$T/stdout")" "install-deps: missing: nor-this-one"
 printf 'no-such-package | (sh)\n' >"$T/list"
 exits "a command that is there will do" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
 printf 'no-such-package | (no-such-command)\n' >"$T/list"

@@ -3,7 +3,7 @@
 # The test harnesses themselves: a failure must look like one.
 . "$TAP_SH"
 
-unset TAP_TIMEOUT_SCALE IFG_REQUIRE
+unset TAP_TIMEOUT_SCALE IFG_REQUIRE IFG_EMULATED
 exits "a program with failures ends with 1" 1 "$TAP_EXAMPLE"
 report=$(cat "$T/stdout")
 lacks "the program's own stdout is kept out" "$report" "ok 99"
@@ -40,6 +40,15 @@ exits "-k chooses cases" 0 "$TAP_EXAMPLE" -k pass
 matches "-k plans for them only" "$(cat "$T/stdout")" '^1\.\.1$'
 exits "-n runs in the process itself" 0 "$TAP_EXAMPLE" -n -k pass
 exits "unknown option" 2 "$TAP_EXAMPLE" -x
+
+# What an emulator cannot do.
+printf '# a list\ntap_example passes it has no wings\nother_example * never\n' >"$T/emulated"
+exits "an emulated case is skipped" 0 env IFG_EMULATED="$T/emulated" "$TAP_EXAMPLE" -k pass
+matches "with the reason" "$(cat "$T/stdout")" '^ok 1 - passes # SKIP qemu: it has no wings$'
+printf 'tap_example * never\n' >"$T/emulated"
+exits "all of a program" 0 env IFG_EMULATED="$T/emulated" "$TAP_EXAMPLE"
+lacks "nothing was run" "$(cat "$T/stdout")" "not ok"
+exits "a list that is not there is no permission" 99 env IFG_EMULATED="$T/missing" "$TAP_EXAMPLE" -k pass
 
 # The shell side, in a script of its own.
 cat >"$T/inner.sh" <<'EOF'
@@ -79,6 +88,14 @@ echo '. "$TAP_SH"; skip_all "unicorns: none"' >"$T/all.sh"
 exits "script: all of it is skipped" 0 env IFG_REQUIRE=bears sh "$T/all.sh"
 exits "script: unless it is required" 1 env IFG_REQUIRE=unicorns sh "$T/all.sh"
 matches "script: and is told" "$(cat "$T/stdout")" '^# IFG_REQUIRE has it, and yet: unicorns: none$'
+
+printf 'emu * never\nemus * nor these\n' >"$T/emulated"
+# shellcheck disable=SC2016 # for the inner shell
+echo '. "$TAP_SH"; fail one; done_testing' | tee "$T/emu.sh" >"$T/em.sh"
+exits "script: what an emulator cannot do" 0 env IFG_EMULATED="$T/emulated" sh "$T/emu.sh"
+is "script: is skipped" "$(cat "$T/stdout")" "1..0 # SKIP qemu: never"
+exits "script: and no other" 1 env IFG_EMULATED="$T/emulated" sh "$T/em.sh"
+exits "script: nor without a list" 99 env IFG_EMULATED="$T/missing" sh "$T/em.sh"
 
 # shellcheck disable=SC2016 # for the inner shell
 echo '. "$TAP_SH"; ok one true; exit 0' >"$T/early.sh"

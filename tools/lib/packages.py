@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-MACHINE = os.uname().machine
+MACHINES = {62: 'x86_64', 183: 'aarch64'}  # e_machine of ELF
 
 
 class Failed(Exception):
@@ -83,20 +83,43 @@ def is_elf(path):
         return file.read(4) == b'\x7fELF'
 
 
+def machine_of(path):
+    """For which processor a program or library is, as `uname -m` names it."""
+    with open(path, 'rb') as file:
+        header = file.read(20)
+    number = int.from_bytes(header[18:20], 'little')
+    if number not in MACHINES:
+        raise Failed(f'{path}: for an unknown processor ({number})')
+    return MACHINES[number]
+
+
+def machine_of_tree(folder):
+    machines = {machine_of(os.path.join(folder, name)) for name in elf_files(folder)}
+    if len(machines) != 1:
+        raise Failed(f'{folder}: programs for {" and ".join(sorted(machines)) or "no processor"}')
+    return machines.pop()
+
+
+def binutils(tool, path):
+    """What this system calls the strip or objdump for a file's processor."""
+    machine = machine_of(path)
+    return tool if machine == os.uname().machine else f'{machine}-linux-gnu-{tool}'
+
+
 def elf_files(folder):
     return [name for name in files_below(folder) if is_elf(os.path.join(folder, name))]
 
 
 def glibc_of(path):
     """The newest version of glibc that a file asks for, as (2, 17)."""
-    asked = output('objdump', '-p', path).partition('Version References:')[2]
+    asked = output(binutils('objdump', path), '-p', path).partition('Version References:')[2]
     return max(((int(found[0]), int(found[1])) for found in re.findall(r' GLIBC_(\d+)\.(\d+)', asked)), default=(0, 0))
 
 
 def symbols_of(path, version):
     """Which symbols of that version of glibc a file asks for."""
     name = re.escape('GLIBC_' + dotted(version))
-    return sorted(re.findall(rf'\*UND\*.*[( ]{name}(?:\.\d+)?\)?\s+(\S+)$', output('objdump', '-T', path), re.MULTILINE))
+    return sorted(re.findall(rf'\*UND\*.*[( ]{name}(?:\.\d+)?\)?\s+(\S+)$', output(binutils('objdump', path), '-T', path), re.MULTILINE))
 
 
 def in_watched_programs(name):
@@ -141,9 +164,18 @@ def install(build, folder, as_built=False):
     return os.path.join(folder, options['prefix'].lstrip('/')), options
 
 
+def needed_by(path):
+    """Names of the libraries that a file asks for."""
+    return re.findall(r'(?m)^\s+NEEDED\s+(\S+)$', output(binutils('objdump', path), '-p', path))
+
+
+def strip_file(path):
+    output(binutils('strip', path), '--strip-unneeded', path)
+
+
 def strip(folder):
     for name in elf_files(folder):
-        output('strip', '--strip-unneeded', os.path.join(folder, name))
+        strip_file(os.path.join(folder, name))
 
 
 def megabytes(count):
