@@ -1,33 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# record --gpu: all work of a HIP program, where it belongs. HIP and rocprofiler-sdk are those of tests/programs, which
-# need no device (stub_rocm.h).
+# record --gpu: all work of a HIP program, where it belongs, also if it forks, is killed, or runs already.
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/gpu_lib.sh"
+. "$SOURCE_DIR/tests/e2e/gpu_rocm_lib.sh"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
-
-rocm_hook=$BUILD_DIR/hooks/libinferogram-rocm.so
-unset ROCP_TOOL_LIBRARIES ROCPROFILER_REGISTER_LIBRARY STUB_ROCM STUB_ROCM_VERSION
-mkdir sdk
-ln -s "$PROGRAMS/stub_rocprofiler.so" sdk/librocprofiler-sdk.so
-ln -s "$PROGRAMS/stub_rocprofiler.so" sdk/librocprofiler-sdk.so.1
-with_sdk=$T/sdk:$PROGRAMS
-LD_LIBRARY_PATH=$with_sdk
-
-# rocm NAME ARGUMENTS...: as gpu does it.
-rocm() {
-    rocm_name=$1
-    shift
-    rocm_plain=0
-    rocm_recorded=0
-    rm -f "$trace"
-    "$PROGRAMS/rocm_app" "$@" >plain.out 2>plain.err </dev/null || rocm_plain=$?
-    # shellcheck disable=SC2086,SC2154 # options
-    "$INFEROGRAM" record -q $record_options -o "$trace" -- "$PROGRAMS/rocm_app" "$@" >recorded.out 2>recorded.err \
-        </dev/null || rocm_recorded=$?
-    is "$rocm_name: same output and exit status" "$rocm_recorded $(cat recorded.out recorded.err)" \
-        "$rocm_plain $(cat plain.out plain.err)"
-}
 
 rocm "kernels" 50 4
 is "kernels: the instrument" "$(instrument)" "on: rocprofiler-sdk 1.0: kernels, copies"
@@ -101,65 +78,6 @@ is "no records of memory: said" "$(instrument)" \
     "on: rocprofiler-sdk 1.0: kernels, copies; this rocprofiler-sdk does not tell of memory"
 is "no records of memory: all work" "$(rows "SELECT count(*) FROM gpu_slice")" 55
 record_options="--gpu kernels --no-sample --no-resources"
-
-# What cannot be: the program is unharmed, and it is said.
-refused() {
-    rocm "$1" 20 4
-    is "$1: said" "$(instrument)" "unavailable: $2"
-    is "$1: no work" "$(rows "SELECT count(*) FROM gpu_slice")" 0
-}
-STUB_ROCM=locked refused "refused" "rocprofiler-sdk cannot tell the names of kernels: Configuration is locked (16)"
-STUB_ROCM=start refused "not started" "rocprofiler-sdk cannot record kernels: error (1)"
-STUB_ROCM=gpuless refused "no device" "rocprofiler-sdk lists no GPU"
-unset STUB_ROCM
-STUB_ROCM_VERSION=600 refused "an old one" "rocprofiler-sdk 0.6 is too old: 1.0 (ROCm 7.0) is understood"
-STUB_ROCM_VERSION=20100 refused "a future one" "rocprofiler-sdk 2.1 is newer than is known: 1.0 (ROCm 7.0) is understood"
-unset STUB_ROCM_VERSION
-export STUB_ROCM=short
-rocm "records that are too short" 20 4
-is "records that are too short: are counted" "$(dropped) $(rows "SELECT count(*) FROM gpu_slice")" "220 0"
-export STUB_ROCM=drops
-rocm "records that were lost" 20 4
-is "records that were lost: are counted" \
-    "$(rows "SELECT count(*) + $(dropped), min($(dropped), 1) FROM gpu_slice")" "220,1"
-unset STUB_ROCM
-
-# Without rocprofiler-sdk, ROCm ends programs for which a tool is named; ours is there in its place.
-LD_LIBRARY_PATH=$PROGRAMS
-status=0
-ROCP_TOOL_LIBRARIES=$rocm_hook "$PROGRAMS/rocm_app" 5 4 >alone.out 2>alone.err || status=$?
-is "no rocprofiler-sdk: without ours it ends the program" "$status" 134
-refused "no rocprofiler-sdk" "there is no librocprofiler-sdk, neither beside the program's ROCm libraries nor on this\
- machine; the package rocprofiler-sdk of ROCm 7.0 or later has it"
-
-# It is found beside the library that loads it.
-mkdir beside
-cp "$PROGRAMS/librocprofiler-register.so.0" "$PROGRAMS/stub_rocprofiler.so" beside
-mv beside/stub_rocprofiler.so beside/librocprofiler-sdk.so
-LD_LIBRARY_PATH=$PROGRAMS
-# shellcheck disable=SC2086 # options
-LD_PRELOAD=$T/beside/librocprofiler-register.so.0 "$INFEROGRAM" record -q $record_options -f -o "$trace" -- \
-    "$PROGRAMS/rocm_app" 20 4 >beside.out 2>beside.err
-is "rocprofiler-sdk beside its loader" "$? $(cat beside.out beside.err) $(rows "SELECT count(*) FROM gpu_slice")" "0 20 220"
-LD_LIBRARY_PATH=$with_sdk
-
-# Another tool, before ours, and one that is loaded in place of rocprofiler-sdk.
-export STUB_ROCM_TOOL="$T/tool"
-for list in "$PROGRAMS/stub_rocm_tool.so" "$PROGRAMS/stub_rocm_tool.so:"; do
-    export ROCP_TOOL_LIBRARIES="$list"
-    rm -f tool
-    rocm "another tool" 20 4
-    is "another tool: was called both times, before ours" "$(cat tool)" "called 0
-called 0"
-    is "another tool: all work" "$(rows "SELECT count(*) FROM gpu_slice")" 220
-done
-unset ROCP_TOOL_LIBRARIES STUB_ROCM_TOOL
-LD_LIBRARY_PATH=$PROGRAMS
-export ROCPROFILER_REGISTER_LIBRARY="$T/sdk/librocprofiler-sdk.so"
-rocm "another library in its place" 20 4
-is "another library in its place: all work" "$(rows "SELECT count(*) FROM gpu_slice")" 220
-unset ROCPROFILER_REGISTER_LIBRARY
-LD_LIBRARY_PATH=$with_sdk
 
 rocm "fork" 20 4 fork
 is "fork: all work of the parent" "$(rows "SELECT count(*), count(launch_slice) FROM gpu_slice")" "231,231"

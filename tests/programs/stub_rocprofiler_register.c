@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef int set_table(const char *name, uint64_t version, uint64_t instance, void **tables,
                       uint64_t count);
@@ -53,6 +54,7 @@ int rocprofiler_register_library_api_table(const char *name, void **tables, uint
         found = handle ? dlsym(handle, "rocprofiler_set_api_table") : NULL;
     }
     if (!found) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
         fprintf(stderr, "rocprofiler_set_api_table not found. Tried to dlopen %s\n", library);
         abort();
     }
