@@ -44,6 +44,12 @@ LD_LIBRARY_PATH=$PROGRAMS
 LD_PRELOAD=$T/beside/librocprofiler-register.so.0 "$INFEROGRAM" record -q $record_options -f -o "$trace" -- \
     "$PROGRAMS/rocm_app" 20 4 >beside.out 2>beside.err
 is "rocprofiler-sdk beside its loader" "$? $(cat beside.out beside.err) $(rows "SELECT count(*) FROM gpu_slice")" "0 20 220"
+
+# The program has loaded it already: then ours is a tool, and nothing else.
+# shellcheck disable=SC2086 # options
+LD_PRELOAD=$PROGRAMS/stub_rocprofiler.so "$INFEROGRAM" record -q $record_options -f -o "$trace" -- \
+    "$PROGRAMS/rocm_app" 20 4 >loaded.out 2>loaded.err
+is "rocprofiler-sdk that is loaded" "$? $(cat loaded.out loaded.err) $(rows "SELECT count(*) FROM gpu_slice")" "0 20 220"
 LD_LIBRARY_PATH=$with_sdk
 
 # Another tool, before ours, and one that is loaded in place of rocprofiler-sdk.
