@@ -3,6 +3,7 @@
  * The devices of this machine, what a recording can tell of each, what it cannot and why. What a
  * device gives is not looked up: it is what the collector that recordings use gets from it here.
  */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,17 +110,16 @@ static bool is_driver(const struct doctor_device *device, const char *driver)
 }
 
 /* A library that the recorder puts into programs to see kernels; "" or why there is none. */
-static const char *why_no_kernels(char *out, size_t size)
+static const char *why_no_hook(const char *library, char *out, size_t size)
 {
     char folder[4096], path[4160];
 
     out[0] = '\0';
     if (!hooks_find_directory(folder, out, size))
         return out;
-    snprintf(path, sizeof path, "%s/libinferogram-cupti.so", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, library);
     if (access(path, R_OK) != 0)
-        snprintf(out, size,
-                 "the CUPTI hook is not installed: it is built where CUPTI's headers are");
+        snprintf(out, size, "%s is not installed", library);
     return out;
 }
 
@@ -138,13 +138,62 @@ static void lack_of_nvidia(struct doctor_device *device, bool is_mig)
                  ? "the device counts none: joules come from samples of its power"
                  : "the driver does not tell it of this device",
              "");
-    if (*why_no_kernels(why, sizeof why))
+    if (*why_no_hook("libinferogram-cupti.so", why, sizeof why))
         lack(device, "kernels", why, "");
     else
         device->gives[DOCTOR_KERNELS] = true;
 }
 
-static void lack_of_gpu(struct doctor_device *device)
+static bool has_rocprofiler(void)
+{
+    static const char *const places[] = { "/opt/rocm*/lib/librocprofiler-sdk.so*",
+                                          "/usr/lib/*/librocprofiler-sdk.so*",
+                                          "/usr/lib64/librocprofiler-sdk.so*",
+                                          "/usr/local/lib/librocprofiler-sdk.so*" };
+    bool is_there = false;
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && !is_there; i++) {
+        glob_t found;
+
+        is_there = glob(places[i], 0, NULL, &found) == 0;
+        globfree(&found);
+    }
+    return is_there;
+}
+
+/* What a program on this machine needs for its kernels to be seen. */
+static void lack_of_rocm(struct doctor_device *device, const struct host_roots *roots)
+{
+    char path[256], why[160];
+
+    snprintf(path, sizeof path, "%.200s/class/kfd/kfd", roots->sys);
+    if (access(path, F_OK) != 0)
+        lack(device, "kernels",
+             "the driver runs without its part for computing (KFD), which HIP and rocprofiler-sdk "
+             "need",
+             "");
+    else if (access("/dev/kfd", F_OK) != 0)
+        lack(device, "kernels",
+             "there is no /dev/kfd, which HIP and rocprofiler-sdk need: a container must be given "
+             "it",
+             "");
+    else if (access("/dev/kfd", R_OK | W_OK) != 0)
+        lack(device, "kernels",
+             "this user may not open /dev/kfd, which HIP and rocprofiler-sdk need",
+             "sudo usermod -a -G render,video $USER");
+    else if (*why_no_hook("libinferogram-rocm.so", why, sizeof why))
+        lack(device, "kernels", why, "");
+    else if (!has_rocprofiler())
+        lack(device, "kernels",
+             "rocprofiler-sdk is not installed; programs that bring their own are recorded (ROCm "
+             "7.0 or "
+             "later)",
+             "");
+    else
+        device->gives[DOCTOR_KERNELS] = true;
+}
+
+static void lack_of_gpu(struct doctor_device *device, const struct host_roots *roots)
 {
     device->gives[DOCTOR_PROCESSES] = true;
     if (!device->gives[DOCTOR_UTILISATION])
@@ -155,12 +204,10 @@ static void lack_of_gpu(struct doctor_device *device)
                  ? "the driver counts none: joules come from samples of its power"
                  : "the driver tells neither energy nor power",
              "");
-    lack(device, "kernels",
-         is_driver(device, "amdgpu")
-             ? "they need rocprofiler-sdk, which this build does not use; utilisation, memory and "
-               "power come from the kernel's driver"
-             : "there is no way to see those of this driver",
-         "");
+    if (is_driver(device, "amdgpu"))
+        lack_of_rocm(device, roots);
+    else
+        lack(device, "kernels", "there is no way to see those of this driver", "");
 }
 
 static void lack_of_npu(struct doctor_device *device)
@@ -240,7 +287,7 @@ void doctor_devices_list(const struct host_roots *roots, struct doctor_devices *
         else if (strncmp(device->name, "npu", 3) == 0)
             lack_of_npu(device);
         else
-            lack_of_gpu(device);
+            lack_of_gpu(device, roots);
     }
     proc_close(collector);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "wire/device.h"
 
 #define STUCK_NS 500000000ull
 
@@ -137,6 +138,15 @@ static bool take_instrument(struct target *target, uint32_t state, const struct 
     return true;
 }
 
+static void name_device(struct target *target, uint32_t device, const char *name, const char *id)
+{
+    bool is_rocm = strncmp(id, IFG_ROCM_ID, strlen(IFG_ROCM_ID)) == 0;
+
+    if (target_devices(target))
+        device_streams_name(target->devices, device, is_rocm ? "HIP" : "CUDA", name,
+                            is_rocm ? id + strlen(IFG_ROCM_ID) : id);
+}
+
 /* A property of a model, or what has the same form. */
 static bool pass_property(struct target *target, uint32_t kind, const char *payload, size_t size)
 {
@@ -153,8 +163,7 @@ static bool pass_property(struct target *target, uint32_t kind, const char *payl
     if (kind == IFG_WIRE_DEFINE_FILE)
         return target_note_file(target, head.model, strings.text[0], strings.text[1]);
     if (kind == IFG_WIRE_DEFINE_DEVICE) {
-        if (target_devices(target))
-            device_streams_name(target->devices, head.model, strings.text[0], strings.text[1]);
+        name_device(target, head.model, strings.text[0], strings.text[1]);
         return true;
     }
     trace_writer_model_property(target->context->sink->writer, target->process, head.model,

@@ -20,6 +20,9 @@
 #define NOTES_LIBRARY   "libinferogram-annotations.so"
 #define DEVICE_LIBRARY  "libinferogram-cupti.so"
 #define CUDA_INJECTION  "CUDA_INJECTION64_PATH"
+#define ROCM_LIBRARY    "libinferogram-rocm.so"
+#define ROCM_TOOLS      "ROCP_TOOL_LIBRARIES"
+#define ROCM_REGISTER   "ROCPROFILER_REGISTER_LIBRARY"
 
 /* A sanitized program does not start with any preloaded library, unless it is told to. */
 #define SANITIZER_WORD "verify_asan_link_order=0"
@@ -271,14 +274,11 @@ enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program 
     return status;
 }
 
-bool hooks_add_device(struct hooks *hooks, const struct program *program, bool full, char *reason,
-                      size_t size)
+/* Where a library for devices is; false with the reason. */
+static bool find_device_library(const struct program *program, const char *library,
+                                char out[PATH_MAX + 64], char *reason, size_t size)
 {
-    const char *own = getenv(CUDA_INJECTION);
     char directory[PATH_MAX];
-    char path[PATH_MAX + 64];
-    struct ifg_error err = { .message = "" };
-    enum ifg_status status = IFG_OK;
 
     if (program->kind != PROGRAM_ORDINARY) {
         program_reason(program, reason, size);
@@ -286,17 +286,90 @@ bool hooks_add_device(struct hooks *hooks, const struct program *program, bool f
     }
     if (!hooks_find_directory(directory, reason, size))
         return false;
-    if (!is_there(directory, DEVICE_LIBRARY)) {
-        snprintf(reason, size, DEVICE_LIBRARY " is missing in %.256s", directory);
+    if (!is_there(directory, library)) {
+        snprintf(reason, size, "%s is missing in %.256s", library, directory);
         return false;
     }
-    snprintf(path, sizeof path, "%s/" DEVICE_LIBRARY, directory);
+    snprintf(out, PATH_MAX + 64, "%s/%s", directory, library);
+    return true;
+}
+
+static enum ifg_status add_wanted(struct hooks *hooks, bool full, struct ifg_error *err)
+{
+    for (size_t i = 0; i < hooks->variable_count; i++)
+        if (strcmp(hooks->variables[i].name, IFG_ENV_GPU) == 0)
+            return IFG_OK;
+    return hooks_add_variable(hooks, IFG_ENV_GPU, full ? "full" : "kernels", err);
+}
+
+bool hooks_add_device(struct hooks *hooks, const struct program *program, bool full, char *reason,
+                      size_t size)
+{
+    const char *own = getenv(CUDA_INJECTION);
+    char path[PATH_MAX + 64];
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status = IFG_OK;
+
+    if (!find_device_library(program, DEVICE_LIBRARY, path, reason, size))
+        return false;
     if (own && *own && strcmp(own, path) != 0)
         status = hooks_add_variable(hooks, IFG_ENV_INJECTION, own, &err);
     if (!status)
         status = hooks_add_variable(hooks, CUDA_INJECTION, path, &err);
     if (!status)
-        status = hooks_add_variable(hooks, IFG_ENV_GPU, full ? "full" : "kernels", &err);
+        status = add_wanted(hooks, full, &err);
+    if (status)
+        snprintf(reason, size, "%.500s", err.message);
+    return !status;
+}
+
+/* Whether a list has it already: a recorder that was started by another one finds it there. */
+static bool has_tool(const char *list, const char *path)
+{
+    size_t length = strlen(path);
+
+    for (const char *at = strstr(list, path); at; at = strstr(at + 1, path))
+        if ((at == list || at[-1] == ':') && (!at[length] || at[length] == ':'))
+            return true;
+    return false;
+}
+
+/* Behind those that are there. rocprofiler-sdk 1.0 reads what stands before a colon as soon as
+ * there is one, so that the last one needs its own. */
+static enum ifg_status add_tool(struct hooks *hooks, const char *path, struct ifg_error *err)
+{
+    const char *own = getenv(ROCM_TOOLS);
+    size_t bytes = (own ? strlen(own) : 0) + strlen(path) + 3;
+    enum ifg_status status;
+    char *list;
+
+    if (!own || !*own)
+        return hooks_add_variable(hooks, ROCM_TOOLS, path, err);
+    if (has_tool(own, path))
+        return IFG_OK;
+    list = ifg_alloc(bytes, 1);
+    if (!list)
+        return ifg_fail_no_memory(err, NULL);
+    snprintf(list, bytes, "%s%s%s:", own, own[strlen(own) - 1] == ':' ? "" : ":", path);
+    status = hooks_add_variable(hooks, ROCM_TOOLS, list, err);
+    ifg_free(list);
+    return status;
+}
+
+bool hooks_add_rocm(struct hooks *hooks, const struct program *program, bool full, char *reason,
+                    size_t size)
+{
+    char path[PATH_MAX + 64];
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status;
+
+    if (!find_device_library(program, ROCM_LIBRARY, path, reason, size))
+        return false;
+    status = take_variable(hooks, ROCM_REGISTER, IFG_ENV_ROCM_REGISTER, path, &err);
+    if (!status)
+        status = add_tool(hooks, path, &err);
+    if (!status)
+        status = add_wanted(hooks, full, &err);
     if (status)
         snprintf(reason, size, "%.500s", err.message);
     return !status;

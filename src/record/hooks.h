@@ -15,7 +15,7 @@
 #include "record/launch.h"
 #include "record/program.h"
 
-#define HOOKS_VARIABLES 20
+#define HOOKS_VARIABLES 24
 
 struct hooks {
     bool preload;             /* the loader puts our library into the program and its children */
@@ -51,6 +51,12 @@ enum ifg_status hooks_add_annotations(struct hooks *hooks, const struct program 
  * by it. False with the reason: it cannot be. */
 bool hooks_add_device(struct hooks *hooks, const struct program *program, bool full, char *reason,
                       size_t size);
+
+/* Names the library that follows AMD GPUs to ROCm, behind tools that the user has configured. It is
+ * also the one that ROCm loads in place of rocprofiler-sdk: hooks/rocm/sdk.c says why. False with
+ * the reason: it cannot be. */
+bool hooks_add_rocm(struct hooks *hooks, const struct program *program, bool full, char *reason,
+                    size_t size);
 
 void hooks_fini(struct hooks *hooks);
 

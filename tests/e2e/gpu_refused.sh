@@ -55,9 +55,9 @@ if [ -e /proc/driver/nvidia/version ] || [ -e /dev/nvidiactl ] || [ -e /dev/dxg 
     is "a program without CUDA: said" "$(instrument)" "off: the program did not use CUDA"
     skip "no driver" "this machine has one"
 else
-    is "no driver: said" "$(instrument)" "off: no CUDA driver"
+    is "no driver: said" "$(instrument)" "off: no CUDA or ROCm driver"
     "$INFEROGRAM" record --no-sample --no-resources -f -o "$trace" -- true 2>said
-    is "no driver: said without --gpu, too" "$(instrument)" "off: no CUDA driver"
+    is "no driver: said without --gpu, too" "$(instrument)" "off: no CUDA or ROCm driver"
     lacks "no driver: not on the terminal" "$(cat said)" CUDA
 fi
 

@@ -30,6 +30,7 @@ struct device_name {
     uint32_t device;
     char name[NAME_MAX_BYTES];
     char id[64];
+    char api[16];
 };
 
 /* How kernels were launched, in words. Programs launch the same ones again and again. */
@@ -70,7 +71,7 @@ struct device_streams *device_streams_create(struct sink *sink, uint32_t process
 
 static const struct device_name *name_of(const struct device_streams *streams, uint32_t device)
 {
-    static const struct device_name unknown;
+    static const struct device_name unknown = { .api = "CUDA" };
 
     for (size_t i = 0; i < streams->name_count; i++)
         if (streams->names[i].device == device)
@@ -87,13 +88,13 @@ static void define(const struct device_streams *streams, const struct stream *st
                                                               .device = stream->device,
                                                               .context = stream->context,
                                                               .stream = stream->stream,
-                                                              .api = "CUDA",
+                                                              .api = name->api,
                                                               .name = name->name,
                                                               .device_id = name->id });
 }
 
-void device_streams_name(struct device_streams *streams, uint32_t device, const char *name,
-                         const char *id)
+void device_streams_name(struct device_streams *streams, uint32_t device, const char *api,
+                         const char *name, const char *id)
 {
     struct device_name *kept = (struct device_name *)name_of(streams, device);
 
@@ -106,6 +107,7 @@ void device_streams_name(struct device_streams *streams, uint32_t device, const 
     kept->device = device;
     snprintf(kept->name, sizeof kept->name, "%s", name);
     snprintf(kept->id, sizeof kept->id, "%s", id);
+    snprintf(kept->api, sizeof kept->api, "%s", api);
     for (size_t i = 0; i < streams->count; i++)
         if (streams->items[i]->device == device)
             define(streams, streams->items[i]);
@@ -117,7 +119,7 @@ static void name_track(const struct device_work *work, char *out, size_t size)
         snprintf(out, size, "GPU %u memory", work->device);
     else if (work->stream == DEVICE_NO_STREAM)
         snprintf(out, size, "GPU %u%s", work->device,
-                 work->track == DEVICE_TRACK_WAITS ? " waits" : "");
+                 work->track == DEVICE_TRACK_WAITS ? " waits" : " copies");
     else
         snprintf(out, size, "GPU %u stream %u%s", work->device, work->stream,
                  work->track == DEVICE_TRACK_WAITS ? " waits" : "");

@@ -40,8 +40,8 @@ struct device_streams *device_streams_create(struct sink *sink, uint32_t process
 void device_streams_destroy(struct device_streams *streams); /* writes what waits; accepts NULL */
 
 /* Names a device; streams that are known already are told as well. */
-void device_streams_name(struct device_streams *streams, uint32_t device, const char *name,
-                         const char *id);
+void device_streams_name(struct device_streams *streams, uint32_t device, const char *api,
+                         const char *name, const char *id);
 
 /* False: it is lost, since there are too many streams, or no memory. */
 bool device_streams_put(struct device_streams *streams, const struct device_work *work,

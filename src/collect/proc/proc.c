@@ -218,6 +218,9 @@ static void describe_device(const struct proc_device *device, const char *kind, 
     snprintf(path, sizeof path, "%s/device/vbnv", device->path); /* amdxdna */
     if (ifg_read_small(path, text, sizeof text))
         proc_copy_word(out->name, sizeof out->name, text, strcspn(text, "\n"));
+    snprintf(path, sizeof path, "%s/device/product_name", device->path); /* amdgpu, not always */
+    if (ifg_read_small(path, text, sizeof text) && strcspn(text, "\n"))
+        snprintf(out->name, sizeof out->name, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
 size_t proc_list_devices(const struct proc_collector *collector, struct proc_device_info *out,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "hooks/cupti/abi.h"
+#include "hooks/device/device.h"
 
 #define HOOK_REASON 512u
 
@@ -34,33 +35,6 @@ unsigned pool_used(void);
 /* contexts.c: which device a context is of, as records tell. */
 void contexts_learn(uint32_t context, uint32_t device);
 bool contexts_device(uint32_t context, uint32_t *out_device); /* false: not known yet */
-
-/* memory.c: how much memory of a device the program has, and its pools; counters of the device. */
-enum memory_class { MEMORY_DEVICE, MEMORY_MANAGED, MEMORY_HOST, MEMORY_CLASSES };
-struct memory_change {
-    uint64_t ns; /* CLOCK_MONOTONIC */
-    uint64_t address, bytes;
-    uint32_t device;
-    enum memory_class class;
-    bool is_taken;
-};
-struct memory_pool {
-    uint64_t ns;
-    uint64_t address;    /* what it is known by */
-    uint64_t size, used; /* UINT64_MAX: not known */
-    uint32_t device;
-    bool is_gone;
-};
-bool memory_begin(void); /* from nothing; false: there is no memory for it */
-void memory_changed(const struct memory_change *change, uint64_t *patience_ns);
-void memory_pool_changed(const struct memory_pool *pool, uint64_t *patience_ns);
-/* What the program has is not known any more: records were lost, or it has too many pieces. */
-void memory_lose(uint64_t ns, uint64_t *patience_ns);
-bool memory_is_lost(void);
-void memory_end(uint64_t ns, uint64_t *patience_ns); /* nobody tells of any of it from now on */
-
-/* names.c: locations of work by name. */
-uint32_t names_location(const char *name, const char *what);
 
 /* work.c: records that CUPTI has completed, into the trace. */
 struct work_counts {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Work of GPUs (record --gpu): arms a launched program with the library that CUDA's driver loads
- * (hooks/cupti). What it sees comes through the program's own rings; here is only what it takes to
- * get it there, and the word for programs that it never got into.
+ * Work of GPUs (record --gpu): arms a launched program with the libraries that CUDA's driver and
+ * ROCm load (hooks/cupti, hooks/rocm). What they see comes through the program's own rings; here is
+ * only what it takes to get them there, and the word for programs that they never got into.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -24,24 +24,36 @@ struct device_watch {
 };
 
 /* Where the kernel's part of the driver is, CUDA's may be as well. */
-static bool has_driver(void)
+static bool has_cuda(void)
 {
     return access("/proc/driver/nvidia/version", F_OK) == 0 ||
            access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
+static bool has_rocm(void)
+{
+    return access("/dev/kfd", F_OK) == 0;
+}
+
+/* A library that is missing is a reason only where nothing else can be recorded. */
 static void arm(struct device_watch *watch)
 {
     const struct session_options *options = watch->recording->options;
+    struct hooks *hooks = watch->recording->hooks;
+    bool is_full = options->gpu == SESSION_GPU_FULL;
+    bool is_asked = options->gpu != SESSION_GPU_AUTO;
     struct program program;
     char path[PATH_MAX];
 
     if (launch_find(options->command, path, sizeof path, NULL) != IFG_OK)
         return; /* whoever starts it will say so */
     program_probe(path, &program);
-    watch->armed =
-        hooks_add_device(watch->recording->hooks, &program, options->gpu == SESSION_GPU_FULL,
-                         watch->reason, sizeof watch->reason);
+    if (is_asked || has_rocm())
+        watch->armed =
+            hooks_add_rocm(hooks, &program, is_full, watch->reason, sizeof watch->reason);
+    if (is_asked || has_cuda())
+        watch->armed |=
+            hooks_add_device(hooks, &program, is_full, watch->reason, sizeof watch->reason);
 }
 
 static enum ifg_status open_source(struct recording *recording, void **out_state,
@@ -61,9 +73,17 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
     watch->recording = recording;
     if (!options->command)
         snprintf(watch->reason, sizeof watch->reason, "%s", recording->device_reason);
-    else if (options->gpu != SESSION_GPU_AUTO || has_driver())
+    else
         arm(watch);
     return IFG_OK;
+}
+
+static const char *unused_words(void)
+{
+    if (has_cuda())
+        return has_rocm() ? "the program used neither CUDA nor ROCm"
+                          : "the program did not use CUDA";
+    return has_rocm() ? "the program did not use ROCm" : "no CUDA or ROCm driver";
 }
 
 /* The library in the program says more, once it is there. */
@@ -74,12 +94,9 @@ static bool begin(void *state)
     if (!watch->armed && watch->reason[0])
         sink_instrument(&watch->recording->sink, IFG_GPU_INSTRUMENT, TRACE_INSTRUMENT_UNAVAILABLE,
                         watch->reason);
-    else if (!has_driver())
-        sink_instrument(&watch->recording->sink, IFG_GPU_INSTRUMENT, TRACE_INSTRUMENT_OFF,
-                        "no CUDA driver");
     else
         sink_instrument(&watch->recording->sink, IFG_GPU_INSTRUMENT, TRACE_INSTRUMENT_OFF,
-                        "the program did not use CUDA");
+                        unused_words());
     return false;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How much memory of its devices a program has, from CUPTI's records of taking and giving back.
+ * How much memory of its devices a program has, from records of taking and giving back.
  * Every piece is kept with its address: records of giving back do not always tell how much, and
  * what was taken before we looked must not be taken off. The table is bounded; a program with more
  * pieces than that is followed no further, as is one of whose records some were lost: a sum without
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "client/device.h"
-#include "hooks/cupti/hook.h"
+#include "hooks/device/device.h"
 
 #define SLOTS   65536u /* a power of two */
 #define MOST    49152u
@@ -160,6 +160,25 @@ static bool follow(const struct memory_change *change)
     if (change->is_taken)
         put_in(change);
     return is_there || change->is_taken;
+}
+
+bool memory_find(uint64_t address, struct memory_change *out)
+{
+    bool is_there = false;
+
+    if (!address)
+        return false;
+    pthread_mutex_lock(&lock);
+    if (pieces) {
+        const struct piece *piece = &pieces[find(address)];
+
+        is_there = piece->address != 0;
+        out->device = piece->device;
+        out->class = (enum memory_class)piece->class;
+        out->bytes = piece->bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return is_there;
 }
 
 void memory_changed(const struct memory_change *change, uint64_t *patience_ns)

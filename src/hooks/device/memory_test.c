@@ -6,20 +6,19 @@
 #include <string.h>
 
 #include "client/device.h"
-#include "hooks/cupti/hook.h"
+#include "hooks/device/device.h"
 #include "tap.h"
 
 #define LOCATIONS 256u
 #define PIECES    40000u
 #define MIB       (1ull << 20)
 
-/* ---- in place of the client and of the driver ---- */
+/* ---- in place of the client ---- */
 
 static char names[LOCATIONS][64];
 static double values[LOCATIONS];
 static unsigned told[LOCATIONS];
 static uint32_t location_count;
-static unsigned devices = 2;
 
 uint32_t ifg_device_level_location(const char *name)
 {
@@ -34,11 +33,6 @@ void ifg_device_level(uint32_t location, uint32_t device, uint64_t ns, double va
     (void)device, (void)ns, (void)patience_ns;
     values[location] = value;
     told[location]++;
-}
-
-unsigned cupti_device_count(void)
-{
-    return devices;
 }
 
 /* -1: it was never told, or is not known any more. */
@@ -179,31 +173,29 @@ static void pools(void)
     CHECK_INT(level("gpu 0 pool 32 size bytes"), -1);
 }
 
-static void devices_of_contexts(void)
+/* Records of giving back may not say on which device it was. */
+static void whose_piece(void)
 {
-    uint32_t device = 9;
+    const struct memory_change one = { .ns = 1,
+                                       .address = 0x5000,
+                                       .bytes = 7,
+                                       .device = 3,
+                                       .class = MEMORY_DEVICE,
+                                       .is_taken = true };
+    struct memory_change found = { .address = 0x5000 };
+    uint64_t patience_ns = 0;
 
-    CHECK(!contexts_device(3, &device));
-    contexts_learn(3, 1);
-    CHECK(contexts_device(3, &device));
-    CHECK_UINT(device, 1);
-    contexts_learn(3, 0);
-    CHECK(contexts_device(3, &device));
-    CHECK_UINT(device, 0);
-    for (uint32_t i = 100; i < 1000; i++)
-        contexts_learn(i, 1);
-    CHECK(!contexts_device(5000, &device));
-}
-
-static void one_device_is_all_there_is(void)
-{
-    uint32_t device = 9;
-
-    devices = 1;
-    CHECK(contexts_device(5000, &device));
-    CHECK_UINT(device, 0);
+    REQUIRE(memory_begin());
+    CHECK(!memory_find(0x5000, &found));
+    memory_changed(&one, &patience_ns);
+    REQUIRE(memory_find(0x5000, &found));
+    CHECK_UINT(found.device, 3);
+    CHECK_UINT(found.bytes, 7);
+    CHECK(found.class == MEMORY_DEVICE);
+    CHECK(!memory_find(0x6000, &found) && !memory_find(0, &found));
+    memory_lose(2, &patience_ns);
+    CHECK(memory_find(0x5000, &found)); /* the sum is not known, the piece is */
 }
 
 TAP_MAIN(TAP_CASE(taken_and_given_back), TAP_CASE(many_pieces), TAP_CASE(too_many_pieces),
-         TAP_CASE(lost_records), TAP_CASE(pools), TAP_CASE(devices_of_contexts),
-         TAP_CASE(one_device_is_all_there_is))
+         TAP_CASE(lost_records), TAP_CASE(pools), TAP_CASE(whose_piece))

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Locations of work. A kernel's name is a text of CUPTI's that may be gone later, so that it is
- * found by what it says. The table is bounded: kernels that find it full share one location.
+ * Locations of work. A kernel's name is a text of the vendor's library that may be gone later, so
+ * that it is found by what it says. The table is bounded: kernels that find it full share one
+ * location.
  */
 #include <pthread.h>
+#include <string.h>
 
 #include "client/device.h"
-#include "hooks/cupti/hook.h"
+#include "hooks/device/device.h"
 
 #define SLOTS         16384u /* a power of two */
 #define MOST          12000u
