@@ -43,6 +43,7 @@ struct guest {
     pid_t pid;
     struct thread_hold hold; /* touched by its watcher only */
     bool is_held;
+    bool in_time; /* it has been standing since it made the mapping */
     uint64_t until_ns;
 };
 
@@ -52,6 +53,7 @@ struct watcher {
     size_t ring;
     int wake_fd;
     bool is_running;
+    bool is_first; /* it runs before the program that made a mapping: see map_hold.h */
     pthread_t thread;
     struct guest guests[HELD_MAX];
 };
@@ -91,20 +93,22 @@ static void calm_down(void)
 
 /* The calling thread. On the processor where the program is, the one cannot run while the other
  * does. */
-static void begin_hurry(int cpu)
+static bool begin_hurry(int cpu)
 {
     cpu_set_t *cpus;
     size_t bytes = CPU_ALLOC_SIZE((size_t)cpu + 1);
+    bool is_first;
 
     if (!hurry(pthread_self()))
-        return;
+        return false;
     cpus = CPU_ALLOC((size_t)cpu + 1);
     if (!cpus)
-        return;
+        return false;
     CPU_ZERO_S(bytes, cpus);
     CPU_SET_S((size_t)cpu, bytes, cpus);
-    pthread_setaffinity_np(pthread_self(), bytes, cpus);
+    is_first = pthread_setaffinity_np(pthread_self(), bytes, cpus) == 0;
     CPU_FREE(cpus);
+    return is_first;
 }
 
 /* Under the mutex: somebody waits for the recorder's thread, or nobody does any more. */
@@ -204,6 +208,8 @@ static void announce(struct watcher *watcher, pid_t pid, struct thread_hold *hol
             .pid = pid,
             .hold = *hold,
             .is_held = hold->tid != 0,
+            /* Else it may have done all that it had to do before it was held. */
+            .in_time = hold->tid != 0 && watcher->is_first,
             .until_ns = ifg_monotonic_ns() + CEILING_NS,
         };
         fit_recorder(all, true);
@@ -265,7 +271,7 @@ static void *watch(void *user)
     struct watcher *watcher = user;
     struct map_hold *all = watcher->all;
 
-    begin_hurry(map_watch_ring_cpu(all->watch, watcher->ring));
+    watcher->is_first = begin_hurry(map_watch_ring_cpu(all->watch, watcher->ring));
     sem_post(&all->is_ready);
     while (!all->is_over) {
         struct pollfd polled[2] = { { map_watch_ring_fd(all->watch, watcher->ring), POLLIN, 0 },
@@ -316,7 +322,7 @@ void map_hold_work(struct map_hold *hold, map_hold_look *look, map_hold_looked *
         pthread_mutex_unlock(&hold->mutex);
         look(user, guest->pid);
         pthread_mutex_lock(&hold->mutex);
-        looked(user, guest->pid, guest->is_held);
+        looked(user, guest->pid, guest->is_held && guest->in_time);
         guest->state = LOOKED;
         wake(watcher->wake_fd);
     }

@@ -38,7 +38,7 @@ enum ifg_status map_hold_open(const struct map_hold_options *options, struct map
 int map_hold_fd(const struct map_hold *hold); /* readable when somebody waits for us */
 
 /* Calls look for each process that has mapped a runtime, and lets it go on. in_time: the thread
- * that mapped it has been standing since then. */
+ * that mapped it has been standing since then, which is only known where we have that priority. */
 typedef void map_hold_look(void *user, pid_t pid);
 typedef void map_hold_looked(void *user, pid_t pid, bool in_time);
 void map_hold_work(struct map_hold *hold, map_hold_look *look, map_hold_looked *looked, void *user);
