@@ -62,6 +62,21 @@ kill -TERM "$target"
 wait "$target"
 is "attached: the program ends as ever" "$?" 7
 
+# Workers that the process which is attached to has already.
+# shellcheck disable=SC2016 # for that shell
+spawn sh -c 'for i in 1 2; do "$1" "$2" wait >worker.$i & echo $!; done >worker.pids; wait' sh "$SAMPLE_TARGET" "$SAMPLE_WORK"
+parent=$spawned
+until_true 60 grep -q ready worker.1
+until_true 60 grep -q ready worker.2
+ok "workers that run already: recorded" "$INFEROGRAM" record -q --sample=499 --duration 1 -f -o workers.ifg --pid "$parent"
+share=$(hot_share workers.ifg)
+ok "workers that run already: most samples are in the hot function ($share %)" test "$share" -ge 60
+is "workers that run already: samples of both" \
+    "$("$INFEROGRAM" query workers.ifg "SELECT count(DISTINCT process) FROM sample" --csv | tail -n 1 | tr -d '\r')" 2
+# shellcheck disable=SC2046 # two words
+kill -TERM $(cat worker.pids)
+wait "$parent"
+
 # A real model, whose hottest code has no description, launched and attached. A probe that waits for a function to return
 # has taken its return address from the stack.
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"

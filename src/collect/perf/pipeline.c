@@ -264,6 +264,15 @@ static enum ifg_status open_sampler(struct pipeline *pipeline,
     return sampler_open(&sampler, &pipeline->sampler, out_facts, err);
 }
 
+/* One that is there before the first sample. */
+static void meet(struct pipeline *pipeline, pid_t pid, bool has_maps)
+{
+    modules_meet(pipeline->modules, (uint32_t)pid);
+    if (has_maps)
+        processes_read_maps(pipeline->processes, (uint32_t)pid);
+    threads_add_all(pipeline->threads, (uint32_t)pid);
+}
+
 enum ifg_status pipeline_open(const struct pipeline_options *options,
                               struct pipeline **out_pipeline, struct sampler_facts *out_facts,
                               struct ifg_error *err)
@@ -295,10 +304,10 @@ enum ifg_status pipeline_open(const struct pipeline_options *options,
     if (options->no_sampler)
         return IFG_OK;
     pipeline->counts.stack_bytes = out_facts->stack_bytes;
-    modules_meet(pipeline->modules, (uint32_t)options->sampler.pid);
-    if (!options->sampler.launched)
-        processes_read_maps(pipeline->processes, (uint32_t)options->sampler.pid);
-    threads_add_all(pipeline->threads, (uint32_t)options->sampler.pid);
+    meet(pipeline, options->sampler.pid, !options->sampler.launched);
+    for (size_t i = 0; i < options->sampler.also_count; i++)
+        if (trace_rule_check(options->sampler.also[i], NULL) == IFG_OK)
+            meet(pipeline, options->sampler.also[i], true);
     if (options->want_wakers)
         open_wakers(pipeline);
     if (!options->sampler.launched)

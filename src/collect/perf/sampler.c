@@ -265,12 +265,41 @@ static enum ifg_status add_threads(struct sampler *sampler, struct perf_event_at
             *err = why;
     }
     process_threads_close(&threads);
-    if (left_out && !facts->missing[0])
-        snprintf(facts->missing, sizeof facts->missing,
-                 "%zu threads: too many files would be open (raise 'ulimit -n')", left_out);
+    facts->left_out += left_out;
     if (!status && !added)
         return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)pid);
     return status;
+}
+
+/* Each fails by itself: a child with other rights does not keep us from watching its parent. */
+static void add_others(struct sampler *sampler, const struct sampler_options *options,
+                       struct perf_event_attr *attr, struct perf_event_attr *side,
+                       struct sampler_facts *facts)
+{
+    for (size_t i = 0; i < options->also_count; i++) {
+        struct ifg_error why = { 0 };
+        enum ifg_status status = add_threads(sampler, attr, side, options->also[i], facts, &why);
+
+        if (status == IFG_NO_MEMORY)
+            facts->left_out++;
+        else if (status && status != IFG_NOT_FOUND && status != IFG_BUSY)
+            facts->refused++;
+    }
+}
+
+static void note_left_out(struct sampler_facts *facts)
+{
+    char refused[64] = "", left_out[96] = "";
+
+    if (facts->missing[0])
+        return;
+    if (facts->refused)
+        snprintf(refused, sizeof refused, "%zu other processes (not permitted)", facts->refused);
+    if (facts->left_out)
+        snprintf(left_out, sizeof left_out,
+                 "%zu threads: too many files would be open (raise 'ulimit -n')", facts->left_out);
+    snprintf(facts->missing, sizeof facts->missing, "%s%s%s", refused,
+             refused[0] && left_out[0] ? "; " : "", left_out);
 }
 
 static void allow_many_files(void)
@@ -311,6 +340,9 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
     if (options->launched)
         return add_thread(sampler, &attr, &side, options->pid, err);
     status = add_threads(sampler, &attr, &side, options->pid, facts, err);
+    if (!status)
+        add_others(sampler, options, &attr, &side, facts);
+    note_left_out(facts);
     for (size_t i = 0; i < sampler->other_count && !status; i++)
         ioctl(sampler->others[i], PERF_EVENT_IOC_ENABLE, 0);
     sampler->paused = true;

@@ -26,6 +26,9 @@ struct sampler;
 
 struct sampler_options {
     pid_t pid;
+    const pid_t *also; /* processes that run already, like its children; what may not be watched of
+                          these, or is gone, is left out */
+    size_t also_count;
     bool launched;        /* it waits to call exec: begin there, and take all its children */
     uint32_t hz;          /* samples per second of CPU time and thread; 0: none, switches only */
     uint32_t stack_bytes; /* 0: the default */
@@ -86,6 +89,8 @@ struct sampler_facts {
     bool kernel_frames;
     char kernel_missing[256]; /* why there are none of these (perf_error_line); "" if there are */
     char missing[256];        /* what else is not there; "" if all is */
+    size_t left_out;          /* threads that there were no descriptors for */
+    size_t refused;           /* of the other processes, those that may not be watched */
 };
 
 struct sampler_counts {

@@ -2,6 +2,7 @@
 /* Samples and context switches of what is recorded (record --sample): the recorder's side of
  * collect/perf. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/ticks.h"
@@ -9,6 +10,7 @@
 #include "collect/perf/pipeline.h"
 #include "record/overhead.h"
 #include "record/own_cost.h"
+#include "record/process.h"
 #include "record/source.h"
 #include "trace/keys.h"
 
@@ -18,6 +20,7 @@
 #define ERROR_MOST_PCT 1.0          /* a cost that is known less well is not worth printing */
 #define LOOK_NS        500000000ull
 #define LOOK_CHAINS    32u
+#define OTHERS_MAX     512u
 #define DRAIN_SAMPLES  8ull /* a ring holds 20 of them */
 
 struct sampled {
@@ -32,6 +35,11 @@ struct sampled {
     struct own_cost own_cost;
     uint64_t begin_ns;     /* since when own_cost is looked at */
     uint64_t next_look_ns; /* at these two */
+};
+
+struct others {
+    pid_t pids[OTHERS_MAX];
+    size_t count;
 };
 
 static void report(struct sampled *sampled, enum trace_instrument_state state, const char *reason)
@@ -80,10 +88,42 @@ static void report_wakers(struct sampled *sampled, const char *refused)
                     on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, words);
 }
 
+static bool is_in(pid_t pid, const pid_t *pids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+static void add_tree(struct others *others, const struct recording *recording, pid_t pid)
+{
+    pid_t tree[OTHERS_MAX] = { pid };
+    size_t count = 1 + process_descendants(pid, tree + 1, OTHERS_MAX - 1);
+
+    for (size_t i = 0; i < count && others->count < OTHERS_MAX; i++)
+        if (tree[i] != recording->root && tree[i] != getpid() &&
+            !is_in(tree[i], others->pids, others->count))
+            others->pids[others->count++] = tree[i];
+}
+
+/* Who runs already: descendants of the process that was attached to, and the others that were named
+ * with it, each once. What they start from now on is inherited. */
+static void list_others(const struct recording *recording, struct others *others)
+{
+    others->count = 0;
+    if (recording->root_waits)
+        return;
+    add_tree(others, recording, recording->root);
+    for (size_t i = 0; i < recording->options->other_count; i++)
+        add_tree(others, recording, recording->options->others[i]);
+}
+
 static bool begin(void *state)
 {
     struct sampled *sampled = state;
     struct recording *recording = sampled->recording;
+    struct others others;
     struct pipeline_options options = {
         .writer = recording->sink.writer,
         .sampler = { .pid = recording->root,
@@ -103,6 +143,9 @@ static bool begin(void *state)
         return false;
     sampled->hz = samples ? choose_rate(sampled) : 0;
     options.sampler.hz = sampled->hz;
+    list_others(recording, &others);
+    options.sampler.also = others.pids;
+    options.sampler.also_count = others.count;
     if (pipeline_open(&options, &sampled->profile, &facts, &err) != IFG_OK) {
         sampled->profile = NULL;
         if (samples)
