@@ -2,7 +2,7 @@
 // Numbers for people, the part of the time on the screen, values that are watched.
 import { test } from 'node:test';
 import * as assert from 'node:assert/strict';
-import { bytes, clock, count, duration, moment, percent, quantity, thousands } from '../src/base/format.ts';
+import { bytes, clock, count, duration, fixed, moment, percent, quantity, thousands } from '../src/base/format.ts';
 import { batch, signal } from '../src/base/signal.ts';
 import { clicked, compare, sorted } from '../src/base/sort.ts';
 import { SHORTEST, clamp, pan, span, ticks, toPixel, toTime, zoom } from '../src/base/view.ts';
@@ -17,6 +17,14 @@ test('duration: three digits and a unit', () => {
     [7200e9, '2.00 h'], [-1500, '-1.50 µs'], [NaN, '–'], [Infinity, '–'],
   ];
   for (const [ns, text] of cases) assert.equal(plain(duration(ns)), text, String(ns));
+});
+
+test('fixed: a middle goes to the even digit, as in the report', () => {
+  const cases: [number, number, string][] = [
+    [3.625, 2, '3.62'], [3.635, 2, '3.63'], [3.875, 2, '3.88'], [-3.625, 2, '-3.62'], [0.5, 0, '0'], [1.5, 0, '2'], [2.5, 0, '2'], [12.25, 1, '12.2'], [12.75, 1, '12.8'], [1.005, 2, '1.00'],
+    [8.675, 2, '8.68'], [0, 2, '0.00'],
+  ];
+  for (const [value, digits, text] of cases) assert.equal(fixed(value, digits), text, String(value));
 });
 
 test('moment: as many digits as the step needs', () => {

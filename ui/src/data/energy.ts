@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joules per inference of a report, in words: pure functions.
+import { fixed } from '../base/format.ts';
 import type { EnergyDevice, EnergyUse, Report } from '../api/report.ts';
 
 /** Three digits and the unit that fits: "12.4 mJ". */
 export function joules(value: number): string {
   const [unit, scaled] = value >= 1 ? ['J', value] : value >= 1e-3 ? ['mJ', value * 1e3] : ['µJ', value * 1e6];
-  return `${scaled >= 100 ? scaled.toFixed(0) : scaled >= 10 ? scaled.toFixed(1) : scaled.toFixed(2)} ${unit}`;
+  return `${fixed(scaled, scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2)} ${unit}`;
 }
 
 const IDLE: Record<string, string> = {

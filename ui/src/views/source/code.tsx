@@ -2,7 +2,7 @@
 // The two columns of code: source lines and instructions, with a bar of constant scale beside each number.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Annotated } from '../../api/types.ts';
-import { count, percent } from '../../base/format.ts';
+import { count, fixed, percent } from '../../base/format.ts';
 import { shortName } from '../../base/words.ts';
 import { Share } from '../../widgets/parts.tsx';
 import { byKind, codeLines, hasSource, rowsSeen, sameAt, sourceLines, type At, type CodeLine } from './lines.ts';
@@ -26,7 +26,7 @@ function Part({ self, all, most }: { self: number; all: number; most: number }) 
       {self > 0 && (
         <>
           <i style={{ width: `${Math.max((self / most) * BAR, 1)}px` }} />
-          {share >= BOLD ? <b>{share.toFixed(1)}</b> : share < 0.05 ? '<0.1' : share.toFixed(1)}
+          {share >= BOLD ? <b>{fixed(share, 1)}</b> : share < 0.05 ? '<0.1' : fixed(share, 1)}
         </>
       )}
     </span>
