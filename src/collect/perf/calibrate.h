@@ -13,7 +13,7 @@
 
 struct calibrate_options {
     uint32_t stack_bytes;  /* that a sample copies; 0: the default */
-    uint32_t milliseconds; /* that it may take; 0: 40 */
+    uint32_t milliseconds; /* of CPU time that it may take; 0: 40 */
 };
 
 struct calibrate_result {
