@@ -83,9 +83,8 @@ struct keeper {
 
 /* ---- scrapes ---- */
 
-static struct metrics_view view_of(struct keeper *keeper)
+static struct metrics_view view_of(struct keeper *keeper, struct own_cost cost)
 {
-    struct own_cost cost = own_cost_now();
     struct metrics_view view = {
         .version = INFEROGRAM_VERSION,
         .tally = keeper->sum,
@@ -117,7 +116,7 @@ static struct metrics_view view_of(struct keeper *keeper)
 static void fill(struct ifg_bytes *out, enum metrics_format format, void *user)
 {
     struct keeper *keeper = user;
-    struct metrics_view view = view_of(keeper);
+    struct metrics_view view = view_of(keeper, own_cost_now());
 
     keeper->scrapes++;
     metrics_text_put(out, format, &view);
@@ -178,10 +177,11 @@ static void take_spans(struct keeper *keeper)
                             &keeper->watch->slots[i]->tally);
 }
 
-/* In a child. What programs, threads and time it has, it has for this. */
-static void send_all(struct keeper *keeper, unsigned timeout_ms)
+/* In a child. What programs, threads and time it has, it has for this; what it costs is not what
+ * the keeper costs. */
+static void send_all(struct keeper *keeper, struct own_cost cost, unsigned timeout_ms)
 {
-    struct metrics_view view = view_of(keeper);
+    struct metrics_view view = view_of(keeper, cost);
     struct otlp_load load;
 
     alarm(2 + 3 * timeout_ms / 1000); /* whatever the library waits for */
@@ -193,6 +193,7 @@ static void send_all(struct keeper *keeper, unsigned timeout_ms)
 
 static void start_sender(struct keeper *keeper, unsigned timeout_ms)
 {
+    struct own_cost cost = own_cost_now();
     pid_t parent = getpid();
 
     memset(keeper->outcome, 0, sizeof *keeper->outcome);
@@ -200,7 +201,7 @@ static void start_sender(struct keeper *keeper, unsigned timeout_ms)
     keeper->sender = fork();
     if (keeper->sender == 0) {
         if (begin_child(keeper, parent, -1))
-            send_all(keeper, timeout_ms);
+            send_all(keeper, cost, timeout_ms);
         _exit(0);
     }
     if (keeper->sender < 0) {
