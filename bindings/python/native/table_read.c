@@ -213,7 +213,7 @@ static bool read_dictionary(struct table *table, struct flat *flat, size_t heade
     return true;
 }
 
-/* Whoever gets the table looks texts up without asking. What a null has for a number means nothing. */
+/* Whoever gets the table looks texts up without asking. The number of a null means nothing. */
 static bool numbers_are_texts(const struct table_column *column, const struct table_values *values,
                               int64_t rows)
 {
