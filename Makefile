@@ -53,7 +53,9 @@ test: ## install what is missing, build, run every test
 
 check: test ## the same as test
 
-test-bindings: all ## the bindings for Rust and Go, which need cargo and go (some 300 MB each, so that `make test` does not)
+test-bindings: ui ## the bindings for Rust and Go, which need cargo and go (some 300 MB each, so that `make test` does not)
+	$(call configure,$(BUILD))
+	@ninja -C $(BUILD) program
 	@for name in rust go; do \
 		TAP_SH=$(CURDIR)/tests/lib/tap.sh SOURCE_DIR=$(CURDIR) BUILD_DIR=$(abspath $(BUILD)) \
 		INFEROGRAM=$(abspath $(BUILD))/src/cli/inferogram sh tests/bindings/$$name.sh || exit 1; \

@@ -71,11 +71,14 @@ exits "a promise that does not" 1 "$tools/package-floor" --at-most 2.10 tree
 
 # ---- the wheel ----
 
-ok "a wheel is made" "$tools/package-wheel" tree dist
+is "the Python package is not in the tree, too" "$(find tree -path '*/python3*')" ""
+extension=$BUILD_DIR/bindings/python/inferogram/_native.abi3.so
+[ -e "$extension" ] || extension=
+ok "a wheel is made" "$tools/package-wheel" tree dist ${extension:+"$extension"}
 wheel=dist/inferogram-$version-py3-none-manylinux_$(echo "$glibc" | tr . _)_$machine.whl
 ok "named after the glibc that it needs" test -s "$wheel"
 cp "$wheel" first.whl
-ok "once more" "$tools/package-wheel" tree dist
+ok "once more" "$tools/package-wheel" tree dist ${extension:+"$extension"}
 ok "gives the same bytes" cmp first.whl "$wheel"
 cat >unpack.py <<'EOF'
 """As an installer does: RECORD names every file with its digest; what may be run may be run afterwards; no links."""
@@ -108,6 +111,21 @@ inferogram_of_wheel=$T/site/inferogram/_tree/bin/inferogram
 exits "it records" 0 "$inferogram_of_wheel" record -o wheel.ifg -- sh -c 'env; cat /proc/self/maps'
 matches "with hooks that the loader finds" "$(cat stdout)" "/site/inferogram/_tree/.*libinferogram-preload\.so$"
 lacks "nothing of its libraries in the program" "$(cat stdout)" bundled
+if [ -n "$extension" ]; then
+    cat >zones.py <<'EOF'
+import inferogram
+for _ in range(3):
+    with inferogram.zone('of Python'):
+        pass
+with open('/proc/self/maps') as maps:
+    print(len({line.split()[-1] for line in maps if '/libinferogram.so' in line}), inferogram.program())
+EOF
+    exits "a Python program with zones" 0 env PYTHONPATH="$T/site" "$inferogram_of_wheel" record -o zones.ifg -- python3 zones.py
+    is "has one client library, and finds the program" "$(cat stdout)" "1 $inferogram_of_wheel"
+    is "its zones" "$("$inferogram_of_wheel" query zones.ifg --csv "SELECT count(*) FROM slice WHERE name = 'of Python'" | tail -n 1 | tr -d '\r')" 3
+else
+    skip "a Python program with zones" "tools: the Python package was not built (package python3-dev)"
+fi
 if have ort-node-1.30.0 && have silero && command -v node >/dev/null; then
     cat >program.js <<EOF
 const ort = require('$(cached ort-node-1.30.0)/node_modules/onnxruntime-node');

@@ -56,6 +56,33 @@ except KeyError:
     pass
 assert zones(recording.trace) == [('failing', 1)]
 
+# One zone, open from before the recording, several times within it, and a dozen others open at once.
+shared = inferogram.zone('shared')
+others = [inferogram.zone('other') for _ in range(12)]
+with shared:
+    with inferogram.record(path, force=True, sample=False) as recording:
+        with shared:
+            with shared:
+                pass
+            for each in others:
+                each.__enter__()
+            for each in others[::-1]:
+                each.__exit__()
+assert zones(recording.trace) == [('other', 12), ('shared', 2)], zones(recording.trace)
+assert recording.trace.query("SELECT max(depth) FROM slice WHERE kind = 'zone'").rows() == [(12,)]
+# Open when the recording ends: what is not recorded within it ends by itself.
+recording = inferogram.record(path, force=True, sample=False).start()
+shared.__enter__()
+recording.stop()
+with shared:
+    pass
+shared.__exit__()
+with inferogram.record(path, force=True, sample=False) as recording:
+    with shared:
+        pass
+assert zones(recording.trace) == [('shared', 1)], zones(recording.trace)
+del others, each
+
 # Two recorders of one process: the second is refused.
 first = inferogram.record(path, force=True, sample=False).start()
 refuses('record', inferogram.record(os.path.join(FOLDER, 'second.ifg'), sample=False).start)

@@ -44,15 +44,42 @@ def version():
     return read(os.path.join(ROOT, 'VERSION')).strip()
 
 
+def run(words, **options):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          text=True, errors='replace', **options)
+
+
+def said(*words):
+    """What a command prints, whether it succeeds or not; nothing where it is missing."""
+    return run(words).stdout if shutil.which(words[0]) else ''
+
+
+def python_metadata():
+    """What pip shows of the Python package."""
+    return '\n'.join([
+        'Metadata-Version: 2.1', 'Name: inferogram', f'Version: {version()}',
+        'Summary: Profile ML inference in unmodified Linux programs, and find what to fix',
+        'License: Apache-2.0', 'License-File: LICENSE', 'Requires-Python: >=3.9',
+        'Classifier: License :: OSI Approved :: Apache Software License',
+        'Classifier: Operating System :: POSIX :: Linux', 'Classifier: Topic :: Software Development :: Debuggers',
+        'Description-Content-Type: text/markdown', '', read(os.path.join(ROOT, 'packaging', 'wheel.md'))])
+
+
+def python_entry_points(with_command):
+    """The plugin that pytest loads by itself, and the command, where it is the Python package that brings it."""
+    entry = 'inferogram._command:main'
+    command = ['[console_scripts]', f'inferogram = {entry}', f'ifg = {entry}', ''] if with_command else []
+    return '\n'.join(command + ['[pytest11]', 'inferogram = inferogram.pytest_plugin', ''])
+
+
 def output(*words, **options):
     """What a command prints; its failure is ours."""
     if not shutil.which(words[0]):
         raise Failed(f'{words[0]} is missing; see packaging/build-deps.txt')
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                          text=True, errors='replace', **options)
+    done = run(words, **options)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or 'no message').splitlines()[-1]
-        raise Failed(f'{os.path.basename(words[0])}: {said[:300]}')
+        message = (done.stderr.strip() or done.stdout.strip() or 'no message').splitlines()[-1]
+        raise Failed(f'{os.path.basename(words[0])}: {message[:300]}')
     return done.stdout
 
 

@@ -37,8 +37,9 @@ struct table_batch {
 
 struct table {
     long references;
-    void *memory;
+    const void *memory;
     size_t size;
+    bool mapped; /* the memory is ours to unmap */
     struct table_column *columns;
     size_t column_count;
     struct table_batch *batches;
@@ -49,6 +50,9 @@ struct table {
 
 /* The table in a file; NULL with a reason. The descriptor may be closed afterwards. */
 struct table *table_map(int fd, const char **out_reason);
+
+/* The same of memory, which begins at a multiple of 8 and must outlive the table. */
+struct table *table_read(const void *memory, size_t size, const char **out_reason);
 struct table *table_hold(struct table *table);
 void table_release(struct table *table);
 

@@ -204,10 +204,29 @@ static bool read_dictionary(struct table *table, struct flat *flat, size_t heade
             return false;
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].type == TABLE_TEXT && table->columns[i].dictionary == id) {
+            if (table->columns[i].offsets)
+                return false; /* another one, which numbers of earlier rows may exceed */
             table->columns[i].texts = body->rows;
             table->columns[i].offsets = offsets;
             table->columns[i].bytes = bytes;
         }
+    return true;
+}
+
+/* Whoever gets the table looks texts up without asking. The number of a null means nothing. */
+static bool numbers_are_texts(const struct table_column *column, const struct table_values *values,
+                              int64_t rows)
+{
+    const uint32_t *numbers = values->values;
+    uint32_t largest = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        largest = numbers[i] > largest ? numbers[i] : largest;
+    if (!rows || largest < (uint64_t)column->texts)
+        return true;
+    for (int64_t i = 0; i < rows; i++)
+        if (numbers[i] >= (uint64_t)column->texts && (!values->nulls || !table_is_null(values, i)))
+            return false;
     return true;
 }
 
@@ -230,7 +249,9 @@ static bool read_column(const struct table_column *column, struct flat *flat, st
         !next_buffer(flat, body, rows * width, false, &values->values, &size))
         return false;
     values->valid = valid;
-    return valid || !values->nulls;
+    if (!valid && values->nulls)
+        return false;
+    return column->type != TABLE_TEXT || numbers_are_texts(column, values, body->rows);
 }
 
 static bool read_batch(struct table *table, struct flat *flat, size_t header, struct body *body)
@@ -238,7 +259,7 @@ static bool read_batch(struct table *table, struct flat *flat, size_t header, st
     struct table_batch *batch;
 
     if (!table->columns || !open_record(flat, header, body) ||
-        body->node_count != table->column_count)
+        body->node_count != table->column_count || body->rows > INT64_MAX - table->rows)
         return false;
     if (table->batch_count == table->batch_capacity) {
         size_t capacity = table->batch_capacity + 64 + table->batch_capacity / 2;
@@ -303,10 +324,9 @@ static bool read_message(struct table *table, size_t *at, bool *out_end)
     }
 }
 
-struct table *table_map(int fd, const char **out_reason)
+struct table *table_read(const void *memory, size_t size, const char **out_reason)
 {
     struct table *table = calloc(1, sizeof *table);
-    struct stat status;
     size_t at = 0;
     bool end = false;
 
@@ -314,24 +334,36 @@ struct table *table_map(int fd, const char **out_reason)
     if (!table)
         return NULL;
     table->references = 1;
-    if (fstat(fd, &status) < 0 || status.st_size < (off_t)PREFIX) {
-        *out_reason = "the result is empty";
-        table_release(table);
-        return NULL;
-    }
-    table->size = (size_t)status.st_size;
-    table->memory = mmap(NULL, table->size, PROT_READ, MAP_SHARED, fd, 0);
-    if (table->memory == MAP_FAILED) {
-        table->memory = NULL;
-        table_release(table);
-        return NULL;
-    }
+    table->memory = memory;
+    table->size = size;
     while (!end)
         if (!read_message(table, &at, &end)) {
             *out_reason = "the result is damaged, or another version of inferogram wrote it";
             table_release(table);
             return NULL;
         }
+    return table;
+}
+
+struct table *table_map(int fd, const char **out_reason)
+{
+    struct table *table;
+    struct stat status;
+    void *memory;
+
+    if (fstat(fd, &status) < 0 || status.st_size < (off_t)PREFIX) {
+        *out_reason = "the result is empty";
+        return NULL;
+    }
+    *out_reason = "there is no memory for the result";
+    memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    table = table_read(memory, (size_t)status.st_size, out_reason);
+    if (table)
+        table->mapped = true;
+    else
+        munmap(memory, (size_t)status.st_size);
     return table;
 }
 
@@ -351,7 +383,7 @@ void table_release(struct table *table)
         free(table->columns[i].name);
     free(table->batches);
     free(table->columns);
-    if (table->memory)
-        munmap(table->memory, table->size);
+    if (table->mapped)
+        munmap((void *)table->memory, table->size);
     free(table);
 }

@@ -33,6 +33,11 @@ struct zone {
 
 static PyTypeObject *zone_type;
 
+/* Zones come and go one at a time, mostly. The interpreter's lock guards it. */
+#define SPARE_MAX 8
+static struct zone *spare[SPARE_MAX];
+static size_t spare_count;
+
 /* Its address tells threads apart. */
 static __thread char this_thread;
 
@@ -199,6 +204,11 @@ static PyObject *zone_enter(PyObject *object, PyObject *unused)
     (void)unused;
     if (begin(self, &zone) < 0)
         return NULL;
+    /* Nothing to end, and no open one that its end could be taken for: nothing to remember. */
+    if (!zone.depth && !self->first.order && !self->others) {
+        Py_INCREF(object);
+        return object;
+    }
     entry = enter(self);
     if (!entry) {
         if (zone.depth)
@@ -348,7 +358,10 @@ static void zone_dealloc(PyObject *object)
     Py_XDECREF(self->model);
     Py_XDECREF(self->function);
     Py_XDECREF(self->details);
-    PyObject_Free(object);
+    if (spare_count < SPARE_MAX)
+        spare[spare_count++] = self;
+    else
+        PyObject_Free(object);
     Py_DECREF(type);
 }
 
@@ -362,8 +375,12 @@ static PyObject *zone_repr(PyObject *object)
 
 static struct zone *make(void)
 {
-    struct zone *self = PyObject_New(struct zone, zone_type);
+    struct zone *self;
 
+    if (spare_count)
+        self = (struct zone *)PyObject_Init((PyObject *)spare[--spare_count], zone_type);
+    else
+        self = PyObject_New(struct zone, zone_type);
     if (self)
         memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
     return self;

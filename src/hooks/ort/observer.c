@@ -392,7 +392,7 @@ static uint32_t factory_vendor_id(const struct ort_ep_factory *self)
 static const char *factory_version(const struct ort_ep_factory *self)
 {
     (void)self;
-    return "0.1.0";
+    return INFEROGRAM_VERSION;
 }
 
 static struct ort_status *supported_devices(struct ort_ep_factory *self, const void *const *devices,
