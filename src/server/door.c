@@ -86,6 +86,11 @@ static bool is_unknown_inside(const struct visitor *visitor)
     return visitor->state == VISITOR_INSIDE && !visitor->known;
 }
 
+static bool is_leaving(const struct visitor *visitor)
+{
+    return visitor->state == VISITOR_LEAVING;
+}
+
 static bool has_library(const struct visitor *visitor)
 {
     return visitor->state == VISITOR_INSIDE || visitor->state == VISITOR_LEAVING;
@@ -351,7 +356,9 @@ static void let_some_in(struct door *door)
         if (!visitor->known && count_those(door, is_unknown_inside) >= DOOR_UNKNOWN_INSIDE_MOST)
             make_room(door, is_unknown_inside);
         if (count_those(door, has_library) >= DOOR_INSIDE_MOST) {
-            make_room(door, is_unknown_inside);
+            /* Who was told to leave and is still there makes room: nobody else has to go. */
+            if (!count_those(door, is_leaving))
+                make_room(door, is_unknown_inside);
             return; /* those that leave wake us */
         }
         let_in(door, visitor);
@@ -365,6 +372,11 @@ static void look_at_deadlines(struct door *door)
     for (size_t i = 0; i < VISITORS_MOST; i++) {
         struct visitor *visitor = &door->visitors[i];
 
+        if (visitor->state == VISITOR_NONE || now < visitor->deadline_ms)
+            continue;
+        /* It may have asked in time, and we not have come to look. */
+        if (visitor->state == VISITOR_WAITING)
+            look_at_request(door, visitor);
         if (visitor->state == VISITOR_NONE || now < visitor->deadline_ms)
             continue;
         if (visitor->state == VISITOR_LEAVING)
