@@ -660,8 +660,10 @@ static void drop_late(struct agent *agent)
             let_go(visitor);
             ask_to_stop(visitor);
         }
-        if (!visitor->child && ((agent->is_ending && !visitor->is_done) ||
-                                now_ns - visitor->since_ns > AGENT_WAITING_MS * 1000000ull))
+        /* Who waits for a recorder to end is not late himself. */
+        if (!visitor->child &&
+            ((agent->is_ending && !visitor->is_done) ||
+             (!visitor->waits_for && now_ns - visitor->since_ns > AGENT_WAITING_MS * 1000000ull)))
             forget(agent, i);
     }
 }
