@@ -287,19 +287,27 @@ static void add_others(struct sampler *sampler, const struct sampler_options *op
     }
 }
 
+static void note_missing(struct sampler_facts *facts, const char *what)
+{
+    size_t length = strlen(facts->missing);
+
+    snprintf(facts->missing + length, sizeof facts->missing - length, "%s%s", length ? "; " : "",
+             what);
+}
+
 static void note_left_out(struct sampler_facts *facts)
 {
-    char refused[64] = "", left_out[96] = "";
+    char text[96];
 
-    if (facts->missing[0])
-        return;
-    if (facts->refused)
-        snprintf(refused, sizeof refused, "%zu other processes (not permitted)", facts->refused);
-    if (facts->left_out)
-        snprintf(left_out, sizeof left_out,
-                 "%zu threads: too many files would be open (raise 'ulimit -n')", facts->left_out);
-    snprintf(facts->missing, sizeof facts->missing, "%s%s%s", refused,
-             refused[0] && left_out[0] ? "; " : "", left_out);
+    if (facts->refused) {
+        snprintf(text, sizeof text, "%zu other processes (not permitted)", facts->refused);
+        note_missing(facts, text);
+    }
+    if (facts->left_out) {
+        snprintf(text, sizeof text, "%zu threads: too many files would be open (raise 'ulimit -n')",
+                 facts->left_out);
+        note_missing(facts, text);
+    }
 }
 
 static void allow_many_files(void)

@@ -36,4 +36,7 @@ void memory_end(uint64_t ns, uint64_t *patience_ns); /* nobody tells of any of i
 /* names.c: locations of work by name. */
 uint32_t names_location(const char *name, const char *what);
 
+/* thread.c: one that takes no signals of the program, which does not wait for it either. */
+bool device_thread_start(void *(*watch)(void *unused));
+
 #endif

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +23,6 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define FLUSH_NS        100000000ull
-#define STACK_BYTES     (256u << 10)
 #define BUFFER_BYTES    ((size_t)4 << 20) /* of work; there are two of each */
 #define MEMORY_BYTES    ((size_t)1 << 20) /* of memory */
 #define REQUESTED_KINDS 2u
@@ -182,25 +180,6 @@ static void *watch(void *unused)
 
 /* ---- life ---- */
 
-static void start_thread(void)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t thread;
-
-    if (has_thread || pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    has_thread = pthread_create(&thread, &attributes, watch, NULL) == 0;
-    if (has_thread)
-        pthread_setname_np(thread, "inferogram-gpu");
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-}
-
 /* HIP does not survive a fork, and neither does what we know of it. */
 static void before_fork(void)
 {
@@ -238,7 +217,8 @@ static void start(void)
         atexit(at_exit);
         is_registered = true;
     }
-    start_thread();
+    if (!has_thread)
+        has_thread = device_thread_start(watch);
 }
 
 static bool is_wanted(const char *asked)
